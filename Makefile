@@ -1,0 +1,54 @@
+# What a developer needs. `make demo` and `make test` set everything up in .venv by themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+# Bytecode is written even where the caller's shell forbids it: without it every start is slow.
+export PYTHONDONTWRITEBYTECODE :=
+# uv finds packages where pip is told to look.
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+
+.PHONY: help setup demo test check format docs bench chaos slow clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: .venv/ready
+
+.venv/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Assay needs Python 3.11 or newer: make PYTHON=python3.12 …"; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --editable '.[openml]' --group dev
+	@touch $@
+
+demo: setup ## run a small real benchmark on the bundled suite
+	$(BIN)/assay demo
+
+test: setup ## run the tests
+	$(BIN)/python -m pytest
+
+check: setup ## ruff, mypy, layer test, docs test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python docs/generate.py --check
+	$(BIN)/python -m pytest tests/test_layers.py tests/test_docs.py
+
+format: setup ## format the code
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+docs: setup ## write the generated reference pages
+	$(BIN)/python docs/generate.py
+
+bench: setup ## measure the overheads that the docs promise
+	$(BIN)/python -m benchmarks
+
+chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resuming
+	$(BIN)/python -m benchmarks.chaos --rounds 50
+
+slow: setup ## the tests that take minutes
+	$(BIN)/python -m pytest -m slow
+
+clean: ## remove what was built
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

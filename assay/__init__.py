@@ -1,0 +1,83 @@
+"""Assay benchmarks AutoML frameworks and tabular learners.
+
+    >>> import assay
+    >>> suite = assay.load_suite("bundled")
+    >>> jobs = assay.plan(suite, frameworks=["constant", "random_forest"], constraint="1m1c")
+    >>> store = assay.Store("results")                     # doctest: +SKIP
+    >>> assay.run(jobs, store, executor=assay.Local(workers=2))   # doctest: +SKIP
+    >>> scores = assay.score(store)                        # doctest: +SKIP
+
+The names are loaded when they are first used, so that `import assay` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.api import leaderboard, load_suite, load_tasks, plan, run, score
+    from assay.data.task import Task
+    from assay.errors import AssayError, UserError
+    from assay.frameworks.spec import FrameworkSpec, find_framework
+    from assay.jobs.constraint import Constraint
+    from assay.jobs.plan import Plan
+    from assay.runs.executors.local import Local
+    from assay.settings import Settings
+    from assay.store.store import Store
+    from assay.suites.suite import Suite
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "leaderboard": "assay.api",
+    "load_suite": "assay.api",
+    "load_tasks": "assay.api",
+    "plan": "assay.api",
+    "run": "assay.api",
+    "score": "assay.api",
+    "Task": "assay.data.task",
+    "AssayError": "assay.errors",
+    "UserError": "assay.errors",
+    "FrameworkSpec": "assay.frameworks.spec",
+    "find_framework": "assay.frameworks.spec",
+    "Constraint": "assay.jobs.constraint",
+    "Plan": "assay.jobs.plan",
+    "Local": "assay.runs.executors.local",
+    "Settings": "assay.settings",
+    "Store": "assay.store.store",
+    "Suite": "assay.suites.suite",
+}
+
+__all__ = [
+    "AssayError",
+    "Constraint",
+    "FrameworkSpec",
+    "Local",
+    "Plan",
+    "Settings",
+    "Store",
+    "Suite",
+    "Task",
+    "UserError",
+    "find_framework",
+    "leaderboard",
+    "load_suite",
+    "load_tasks",
+    "plan",
+    "run",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'assay' has no attribute '{name}'")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,1 @@
+"""What it means: tables in, records out. No files, no plots."""

@@ -1,0 +1,211 @@
+"""Who is ahead: average ranks over tasks, with failures imputed and counted. Pure: rows in, records out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Cell", "Leaderboard", "Standing", "make_leaderboard", "trust"]
+
+# Not the framework's result: such rows are neither imputed nor ranked, only counted.
+NOT_ITS_OWN = ("setup", "data", "lost")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One framework on one task: the mean of the metric over its folds, imputed ones included."""
+
+    mean: float | None
+    folds: int
+    failed: int
+    imputed: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One framework over all tasks; `rank` is the average rank, 1 is best, ties share."""
+
+    framework: str
+    rank: float | None
+    wins: int
+    tasks: int
+    ok: int
+    failed: int
+    imputed: int
+    fit_s: float | None
+    constant_predictions: int
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Standings from best to worst, the cells behind them, and what to know before believing them."""
+
+    standings: tuple[Standing, ...]
+    cells: Mapping[tuple[str, str], Cell]
+    metrics: Mapping[str, str]
+    higher_is_better: Mapping[str, bool]
+    trust: str
+    warnings: tuple[str, ...]
+
+
+def make_leaderboard(rows: Sequence[Mapping[str, Any]]) -> Leaderboard:
+    """Rank the frameworks of results rows by the first metric of each task.
+
+    A failed fold counts as the constant predictor's result on that fold, as in the AMLB paper; where the constant
+    predictor was not run, as the worst result of that fold. A framework is ranked on the tasks it has results
+    (or imputed ones) for; average ranks compare fairly only when all have all tasks, else a warning says so.
+    """
+    names = _names(rows)
+    by_task: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by_task[row["task"]].append(row)
+    cells: dict[tuple[str, str], Cell] = {}
+    metrics: dict[str, str] = {}
+    better: dict[str, bool] = {}
+    for task, own in by_task.items():
+        metrics[task] = own[0]["metric"]
+        better[task] = bool(own[0]["higher_is_better"][metrics[task]])
+        for name, cell in _cells(own, names, better[task]).items():
+            cells[task, name] = cell
+    ranks = _ranks(cells, better)
+    standings = [_standing(name, rows, names, cells, ranks) for name in sorted(set(names.values()))]
+    standings.sort(key=lambda s: (s.rank is None, s.rank or 0.0, s.framework))
+    return Leaderboard(tuple(standings), cells, metrics, better, trust(rows), _warnings(rows, standings))
+
+
+def _names(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str, str], str]:
+    """Return a display name per framework, version, parameters and constraint, as short as is unambiguous."""
+    found: dict[tuple[str, str, str, str], None] = {}
+    for row in rows:
+        found[_identity(row)] = None
+    names = {}
+    for identity in found:
+        name, version, params, constraint = identity
+        same = [other for other in found if other[0] == name]
+        label = name
+        if len({other[1] for other in same}) > 1:
+            label += f":{version}"
+        if len({other[2] for other in same if other[1] == version}) > 1:
+            label += f" {params}"
+        if len({other[3] for other in found}) > 1:
+            label += f" @{constraint}"
+        names[identity] = label
+    return names
+
+
+def _identity(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    params = ",".join(
+        f"{key}={value}" for key, value in sorted(row["params"].items()) if not key.startswith("_")
+    )
+    return row["framework"], row["version"], params, row["constraint"]
+
+
+def _cells(
+    rows: Sequence[Mapping[str, Any]], names: Mapping[tuple[str, str, str, str], str], higher_is_better: bool
+) -> dict[str, Cell]:
+    folds: dict[tuple[int, int], dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    for row in rows:
+        folds[row["repeat"], row["fold"]][names[_identity(row)]] = row
+    gathered: dict[str, list[tuple[float | None, str]]] = defaultdict(list)
+    for own in folds.values():
+        fill = _fill(own.values(), higher_is_better)
+        for name, row in own.items():
+            if row["status"] in NOT_ITS_OWN:
+                continue
+            failed = row["status"] != "ok"
+            gathered[name].append((fill if failed else row["score"], "failed" if failed else "ok"))
+    out = {}
+    for name, entries in gathered.items():
+        values = [value for value, _ in entries if value is not None]
+        failed = sum(kind == "failed" for _, kind in entries)
+        mean = sum(values) / len(values) if values else None
+        imputed = failed if fill is not None else 0
+        out[name] = Cell(mean, len(entries), failed, imputed)
+    return out
+
+
+def _fill(rows: Iterable[Mapping[str, Any]], higher_is_better: bool) -> float | None:
+    """Return what a failed fold counts as: the constant predictor, else the worst result there is."""
+    found = [row for row in rows if row["status"] == "ok" and row["score"] is not None]
+    constant = [row["score"] for row in found if row["role"] == "constant"]
+    if constant:
+        return float(constant[0])
+    scores = [row["score"] for row in found]
+    return (min(scores) if higher_is_better else max(scores)) if scores else None
+
+
+def _ranks(cells: Mapping[tuple[str, str], Cell], better: Mapping[str, bool]) -> dict[tuple[str, str], float]:
+    ranks = {}
+    for task, higher in better.items():
+        scored = [
+            (name, cell.mean) for (own, name), cell in cells.items() if own == task and cell.mean is not None
+        ]
+        for name, mean in scored:
+            ahead = sum((other > mean) if higher else (other < mean) for _, other in scored)
+            level = sum(other == mean for _, other in scored)
+            ranks[task, name] = ahead + (level + 1) / 2
+    return ranks
+
+
+def _standing(
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    names: Mapping[tuple[str, str, str, str], str],
+    cells: Mapping[tuple[str, str], Cell],
+    ranks: Mapping[tuple[str, str], float],
+) -> Standing:
+    own = [row for row in rows if names[_identity(row)] == name]
+    mine = [rank for (_, other), rank in ranks.items() if other == name]
+    times = sorted(row["fit_s"] for row in own if row["status"] == "ok" and row["fit_s"] is not None)
+    return Standing(
+        framework=name,
+        rank=sum(mine) / len(mine) if mine else None,
+        wins=sum(rank == 1.0 for rank in mine),
+        tasks=len(mine),
+        ok=sum(row["status"] == "ok" for row in own),
+        failed=sum(row["status"] != "ok" for row in own),
+        imputed=sum(cell.imputed for (_, other), cell in cells.items() if other == name),
+        fit_s=times[len(times) // 2] if times else None,
+        constant_predictions=sum(
+            bool(row["constant_predictions"]) and row["role"] != "constant" for row in own
+        ),
+    )
+
+
+def trust(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the line that says under which conditions the rows were made."""
+    if not rows:
+        return "no rows"
+    tiers = _counted(rows, "enforcement")
+    blind = _counted([row for row in rows if row["blindness"]], "blindness")
+    contended = sum(bool(row["contended"]) for row in rows)
+    starts = _counted([row for row in rows if row["start"]], "start")
+    busy = f"contended {contended} of {len(rows)}"
+    return f"tier {tiers or '–'} · blindness {blind or '–'} · {busy} · start {starts or '–'}"
+
+
+def _counted(rows: Sequence[Mapping[str, Any]], key: str) -> str:
+    counts: dict[str, int] = defaultdict(int)
+    for row in rows:
+        counts[str(row[key])] += 1
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
+
+
+def _warnings(rows: Sequence[Mapping[str, Any]], standings: Sequence[Standing]) -> tuple[str, ...]:
+    out = []
+    if len({row["enforcement"] for row in rows}) > 1:
+        out.append("Rows of different tiers are mixed: their limits were not enforced alike.")
+    if len({standing.tasks for standing in standings}) > 1:
+        out.append("Not all frameworks have results on the same tasks: average ranks are not comparable.")
+    for standing in standings:
+        if standing.constant_predictions:
+            out.append(
+                f"{standing.framework} gave constant predictions in {standing.constant_predictions} job(s)."
+            )
+    if any(standing.imputed for standing in standings) and not any(row["role"] == "constant" for row in rows):
+        out.append("Failed folds count as the worst result of the fold: the constant predictor was not run.")
+    return tuple(out)

@@ -1,0 +1,176 @@
+"""The whole flow on one screen: suite → tasks → jobs → predictions → scores. Stages are wired together here only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.leaderboard import Leaderboard, make_leaderboard
+from assay.data.resolve import broken, resolve
+from assay.data.task import Task, TaskRequest
+from assay.errors import ConfigError, DataError, UserError
+from assay.frameworks.spec import FrameworkSpec, find_frameworks
+from assay.jobs.constraint import Constraint, read_constraint
+from assay.jobs.job import DEFAULT_SEED
+from assay.jobs.plan import Plan, plan_jobs
+from assay.metrics import check_metrics
+from assay.results.judge import judge_attempt
+from assay.runs.executors.base import Executor
+from assay.runs.executors.local import Local
+from assay.runs.machine import check_possible, choose_tier, this_machine
+from assay.runs.run import Event, RunOptions, run_plan
+from assay.settings import Settings
+from assay.store.store import Store
+from assay.suites.suite import Suite, find_suite
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["find_frameworks", "leaderboard", "load_suite", "load_tasks", "plan", "run", "score"]
+
+
+def load_suite(name: str | Path, target: str | None = None, settings: Settings | None = None) -> Suite:
+    """Return a suite: a built-in name, a YAML file, `openml/s/271`, `openml/t/31`, or a data file with its target."""
+    return find_suite(str(name), settings or Settings.from_environment(), target)
+
+
+def load_tasks(suite: Suite, settings: Settings | None = None, names: Collection[str] = ()) -> list[Task]:
+    """Read the suite's tasks once, and know them by their digests afterwards.
+
+    A task that cannot be read is kept, with its problem, and its jobs end as `data` rows; if it is the
+    only one, that is the user's error and raised.
+    """
+    chosen = settings or Settings.from_environment()
+    requests = [request for request in suite.tasks if not names or _is_named(request, names)]
+    tasks = []
+    for request in requests:
+        try:
+            task = resolve(request, chosen)
+            check_metrics(task.metrics, task.type, f"in suite {suite.name}, task {task.name}")
+        except DataError as error:
+            if len(requests) == 1:
+                raise
+            task = broken(request, str(error))
+        tasks.append(task)
+    if not tasks:
+        known = ", ".join(request.name or request.ref for request in suite.tasks)
+        raise ConfigError(f"No task of suite {suite.name} is named {', '.join(names)}. There are: {known}.")
+    return tasks
+
+
+def _is_named(request: TaskRequest, names: Collection[str]) -> bool:
+    """Whether a request may be one of these; the name of one without a name is known only after reading."""
+    from fnmatch import fnmatch
+
+    own = {request.name, request.ref, request.ref.rpartition("/")[2]} - {""}
+    return not request.name or any(fnmatch(one, name) for one in own for name in names)
+
+
+def plan(
+    suite: Suite | str | Path,
+    frameworks: str | Sequence[str] | Sequence[FrameworkSpec],
+    constraint: str | Constraint | None = None,
+    *,
+    tasks: Sequence[Task] | None = None,
+    folds: Collection[int] | None = None,
+    seed: int = DEFAULT_SEED,
+    metrics: Sequence[str] = (),
+    params: Mapping[str, Mapping[str, Any]] | None = None,
+    settings: Settings | None = None,
+) -> Plan:
+    """Return the jobs of a suite, some frameworks and a constraint, in the order they should run.
+
+    Args:
+        suite: a suite or what `load_suite` understands.
+        frameworks: names (`"constant,random_forest"` or a list), or specs.
+        constraint: `"1h8c"`, a name from the suite's own constraints, or a record; the suite's default if left out.
+        tasks: the tasks to run, where only some of the suite's are wanted.
+        folds: keep these fold numbers only.
+        seed: the run's; each job's seed follows from it, its task and its fold.
+        metrics: instead of those of the tasks; the first is optimised.
+        params: settings by framework name.
+        settings: folders and switches; from the environment if left out.
+    """
+    chosen = settings or Settings.from_environment()
+    known = suite if isinstance(suite, Suite) else load_suite(suite, settings=chosen)
+    own = list(tasks) if tasks is not None else load_tasks(known, chosen)
+    if metrics:
+        own = [replace(task, metrics=_metrics_for(task, metrics)) for task in own]
+    limit = constraint if isinstance(constraint, Constraint) else _constraint(constraint, known)
+    return plan_jobs(own, _frameworks(frameworks, params), limit, folds, seed)
+
+
+def _metrics_for(task: Task, metrics: Sequence[str]) -> tuple[str, ...]:
+    if not task.problem:
+        check_metrics(metrics, task.type, f"for task {task.name}")
+    return tuple(metrics)
+
+
+def _constraint(text: str | None, suite: Suite) -> Constraint:
+    wanted = text or suite.constraint
+    if wanted is None:
+        raise ConfigError(f"Suite {suite.name} has no constraint of its own: name one, for example 10m2c.")
+    return read_constraint(wanted, suite.constraints, f"suite {suite.name}")
+
+
+def _frameworks(
+    named: str | Sequence[str] | Sequence[FrameworkSpec], params: Mapping[str, Mapping[str, Any]] | None
+) -> list[FrameworkSpec]:
+    if not isinstance(named, str):
+        specs = [one for one in named if isinstance(one, FrameworkSpec)]
+        if specs:
+            return specs
+        named = ",".join(str(one) for one in named)
+    return find_frameworks(named, params)
+
+
+def run(
+    jobs: Plan,
+    store: Store,
+    executor: Executor | None = None,
+    *,
+    tier: str = "auto",
+    oversubscribe: bool = False,
+    retry_failed: bool = False,
+    rerun_stale: bool = False,
+    settings: Settings | None = None,
+    tell: Callable[[Event], None] = lambda event: None,
+) -> None:
+    """Run what is missing of a plan; the same call again continues where this one stopped.
+
+    `tell` is called when a job starts and when it has its row.
+    """
+    machine = this_machine()
+    if not oversubscribe:
+        for constraint in {id(job.constraint): job.constraint for job in jobs.jobs}.values():
+            check_possible(constraint, machine)
+    options = RunOptions(choose_tier(tier), oversubscribe, retry_failed, rerun_stale)
+    run_plan(
+        jobs,
+        store,
+        executor or Local(),
+        options,
+        machine,
+        settings or Settings.from_environment(),
+        lambda job, folder: judge_attempt(store.folder, job, folder),
+        tell,
+    )
+
+
+def score(store: Store, metrics: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the scores table of a store; with `metrics`, stored predictions are scored anew by these."""
+    from assay.results.rescore import rescore
+    from assay.results.scores import scores_table
+
+    rows = store.rows()
+    return scores_table(rescore(store.folder, rows, metrics) if metrics else rows)
+
+
+def leaderboard(store: Store) -> Leaderboard:
+    """Rank the frameworks of a store."""
+    rows = store.rows()
+    if not rows:
+        raise UserError(f"The store {store.folder.root} has no finished jobs yet.")
+    return make_leaderboard(rows)

@@ -1,0 +1,70 @@
+"""What commands print: tables for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from assay.store.store import Store
+
+__all__ = ["STORE", "console", "number", "open_store", "print_json", "print_table", "seconds"]
+
+STORE = Path("results")
+
+
+def console() -> Console:
+    """Return a console on standard output, wide enough for files and pipes."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else 160
+    return Console(width=width, highlight=False, soft_wrap=False)
+
+
+def print_json(value: Any) -> None:
+    """Print JSON that any language can read."""
+    print(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False, default=str))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table; columns whose name starts with `>` are aligned to the right."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(
+        title=escape(title) or None, title_justify="left", header_style="bold", box=None, pad_edge=False
+    )
+    for name in columns:
+        right = name.startswith(">")
+        table.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(escape("–" if cell is None else str(cell)) for cell in row))
+    console().print(table)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Return a score as a person wants to read it."""
+    return "–" if value is None else f"{value:.{digits}g}"
+
+
+def seconds(value: float | None) -> str:
+    """Return a duration with its unit."""
+    if value is None:
+        return "–"
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    if value < 120:
+        return f"{value:.1f} s"
+    return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def open_store(path: Path) -> Store:
+    """Open a store that must exist."""
+    from assay.store.store import Store
+
+    return Store(path, create=False)

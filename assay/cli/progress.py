@@ -1,0 +1,97 @@
+"""Live progress of a run: one display on a terminal, one line per job elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from assay.cli.output import number, seconds
+
+if TYPE_CHECKING:
+    from assay.jobs.plan import Plan
+    from assay.runs.run import Event
+
+__all__ = ["Progress"]
+
+
+class Progress:
+    """Shows done, running, failed by kind and the time left."""
+
+    def __init__(self, plan: Plan, done: set[str], quiet: bool = False) -> None:
+        self.total = len(plan.jobs)
+        self.done = len(done)
+        self._known = done
+        self.failed: Counter[str] = Counter()
+        self.running: dict[str, str] = {}
+        self._finished = 0
+        self._began = time.monotonic()
+        self._quiet = quiet
+        self._live: Any = None
+
+    def __enter__(self) -> Progress:
+        if self.done and not self._quiet:
+            print(f"{self.done} of {self.total} jobs are done already.", file=sys.stderr)
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take the display down."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def __rich__(self) -> str:
+        from rich.markup import escape
+
+        left = self.total - self.done
+        per_job = (time.monotonic() - self._began) / self._finished if self._finished else 0.0
+        parts = [f"[bold]{self.done}/{self.total}[/] done", f"{len(self.running)} running"]
+        if self.failed:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in self.failed.most_common())
+            parts.append(f"[red]failed: {kinds}[/]")
+        if self._finished and left:
+            parts.append(f"about {seconds(per_job * left)} left")
+        now = escape(" · ".join(self.running.values()))
+        return " · ".join(parts) + (f"\n[dim]{now}[/]" if now else "")
+
+    def tell(self, event: Event) -> None:
+        """Take an event of the run."""
+        job = event.job
+        name = f"{job.framework} on {job.task}, fold {job.fold if not job.repeat else f'{job.repeat}.{job.fold}'}"
+        if event.kind == "start":
+            self.running[job.key] = name
+            return
+        self.running.pop(job.key, None)
+        self._finished += 1
+        self.done += job.key not in self._known
+        status = event.row.get("status", "ok")
+        if status != "ok":
+            self.failed[status] += 1
+        if not self._quiet and (self._live is None or status != "ok"):
+            self._line(name, status, event.row)
+
+    def _line(self, name: str, status: str, row: Any) -> None:
+        if status == "ok":
+            what = f"{row['metric']} {number(row['score'])} in {seconds(row['fit_s'])}"
+        else:
+            what = f"{status}: {row.get('message', '')}".split("\n")[0][:160]
+        text = f"[{self.done}/{self.total}] {name}: {what}"
+        if self._live is None:
+            print(text, file=sys.stderr, flush=True)
+        else:
+            from rich.markup import escape
+
+            self._live.console.print(escape(text), highlight=False)

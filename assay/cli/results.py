@@ -1,0 +1,227 @@
+"""`assay status`, `results`, `score`, `leaderboard`, `export`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.cli.options import Json, StoreOption
+from assay.cli.output import STORE, number, open_store, print_json, print_table, seconds
+from assay.errors import ConfigError
+
+__all__ = ["register", "show_leaderboard"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("status")(status)
+    app.command("results")(results)
+    app.command("score")(score)
+    app.command("leaderboard")(leaderboard)
+    export_app = typer.Typer(help="Write results in the formats of other tools.", no_args_is_help=True)
+    export_app.command("amlb")(export_amlb)
+    app.add_typer(export_app, name="export")
+
+
+def status(
+    store: StoreOption = STORE,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh every second until all is done.")] = False,
+    json: Json = False,
+) -> None:
+    """Say how far a run is: done, running, failed by kind.
+
+    \b
+    Example:
+      assay status --watch
+    """
+    opened = open_store(store)
+    if json:
+        print_json({"counts": opened.counts(), "running": [key for key, _ in opened.running()]})
+        return
+    while True:
+        counts = opened.counts()
+        running = opened.running()
+        waiting = counts.pop("pending", 0) + counts.pop("running", 0) - len(running)
+        parts = [
+            f"{waiting} waiting",
+            f"{len(running)} running",
+            *(f"{n} {name}" for name, n in sorted(counts.items())),
+        ]
+        print(f"{store}: " + " · ".join(parts), flush=True)
+        for key, folder in running:
+            print(f"  {key[:10]} attempt {folder.number}: {_last_line(folder.log)}")
+        if not watch or not (waiting or running):
+            return
+        time.sleep(1.0)
+
+
+def _last_line(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, path.stat().st_size - 2000))
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return lines[-1][:120] if lines else ""
+
+
+def results(
+    store: StoreOption = STORE,
+    format: Annotated[str, typer.Option(help="table, csv or json.")] = "table",
+    failed: Annotated[bool, typer.Option("--failed", help="Only jobs that failed.")] = False,
+) -> None:
+    """List one row per job: status, score, times, memory, the conditions.
+
+    \b
+    Examples:
+      assay results
+      assay results --failed
+      assay results --format json > rows.json
+    """
+    rows = open_store(store).rows()
+    rows = [row for row in rows if row["status"] != "ok"] if failed else rows
+    if format == "json":
+        print_json(rows)
+    elif format == "csv":
+        from assay.results.scores import write_rows_csv
+
+        write_rows_csv(sys.stdout, rows)
+    elif format == "table":
+        columns = [
+            "key",
+            "framework",
+            "task",
+            ">fold",
+            "constraint",
+            "status",
+            "metric",
+            ">score",
+            ">fit",
+            ">memory",
+            "message",
+        ]
+        print_table("", columns, [_line(row) for row in rows])
+    else:
+        raise ConfigError(f"--format {format}: choose table, csv or json.")
+
+
+def _line(row: dict[str, Any]) -> list[Any]:
+    fold = row["fold"] if not row["repeat"] else f"{row['repeat']}.{row['fold']}"
+    memory = f"{row['peak_memory_mb']:.0f} MB"
+    message = row["message"].split("\n")[0][:80]
+    return [
+        row["key"][:10], row["framework"], row["task"], fold, row["constraint"], row["status"], row["metric"],
+        number(row["score"]), seconds(row["fit_s"]), memory, message,
+    ]  # fmt: skip
+
+
+def score(
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", help="A metric, or file.py:function.")
+    ] = None,
+    store: StoreOption = STORE,
+    output: Annotated[
+        Path | None, typer.Option("-o", help="Write the scores table: .parquet or .csv.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make the scores table; with --metric, score the stored predictions anew by other metrics.
+
+    \b
+    Examples:
+      assay score -o scores.parquet
+      assay score --metric brier --metric mcc
+    """
+    from assay.api import score as make_scores
+
+    table = make_scores(open_store(store), metric or ())
+    if output is not None:
+        if output.suffix not in (".parquet", ".csv"):
+            raise ConfigError(f"-o {output}: the name must end in .parquet or .csv.")
+        table.to_parquet(output) if output.suffix == ".parquet" else table.to_csv(output, index=False)
+        print(f"{len(table)} rows written to {output}.")
+        return
+    records = table.astype(object).where(table.notna(), None).to_dict("records")
+    if json:
+        print_json(records)
+        return
+    columns = ["framework", "task", ">fold", "status", "metric", ">value"]
+    lines = [
+        [r["framework"], r["task"], r["fold"], r["status"], r["metric"], number(r["value"], 6)]
+        for r in records
+    ]
+    print_table("", columns, lines)
+
+
+def leaderboard(store: StoreOption = STORE, json: Json = False) -> None:
+    """Rank the frameworks: average rank over tasks, failures imputed by the constant predictor and counted.
+
+    \b
+    Example:
+      assay leaderboard --store results
+    """
+    from assay.api import leaderboard as make
+
+    opened = open_store(store)
+    if not json:
+        make(opened)
+        show_leaderboard(opened.rows())
+        return
+    board = make(opened)
+    cells = [
+        {"task": t, "framework": f, "metric": board.metrics[t], **c.__dict__}
+        for (t, f), c in board.cells.items()
+    ]
+    standings = [s.__dict__ for s in board.standings]
+    print_json(
+        {"standings": standings, "cells": cells, "trust": board.trust, "warnings": list(board.warnings)}
+    )
+
+
+def show_leaderboard(rows: Sequence[dict[str, Any]]) -> None:
+    """Print standings and, per task, the mean of its metric."""
+    from assay.analysis.leaderboard import make_leaderboard
+
+    if not rows:
+        return
+    board = make_leaderboard(rows)
+    tasks = list(board.metrics)
+    shown = tasks if len(tasks) <= 8 else []
+    heads = [
+        f">{task} ({board.metrics[task]}{'↑' if board.higher_is_better[task] else '↓'})" for task in shown
+    ]
+    lines = []
+    for standing in board.standings:
+        cells = [board.cells.get((task, standing.framework)) for task in shown]
+        means = [f"{number(cell.mean)}{'*' if cell.imputed else ''}" if cell else "–" for cell in cells]
+        rank = "–" if standing.rank is None else f"{standing.rank:.2f}"
+        done = f"{standing.ok}/{standing.ok + standing.failed}"
+        lines.append([standing.framework, rank, standing.wins, done, seconds(standing.fit_s), *means])
+    columns = ["framework", ">rank", ">wins", ">ok", ">fit (median)", *heads]
+    print_table("", columns, lines)
+    if any(cell.imputed for cell in board.cells.values()):
+        print("* with failed folds imputed")
+    print(f"trust: {board.trust}")
+    for warning in board.warnings:
+        print(f"warning: {warning}")
+
+
+def export_amlb(
+    file: Annotated[Path, typer.Argument(help="The CSV file to write.")], store: StoreOption = STORE
+) -> None:
+    """Write the results in the columns of AMLB's results.csv.
+
+    \b
+    Example:
+      assay export amlb results.csv
+    """
+    from assay.results.formats.amlb import write_amlb
+
+    rows = open_store(store).rows()
+    write_amlb(file, rows)
+    print(f"{len(rows)} rows written to {file}.")

@@ -1,0 +1,255 @@
+"""`assay run` and `assay demo`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.options import Json, Tier, parse_settings
+from assay.cli.output import STORE, print_json, print_table, seconds
+from assay.cli.progress import Progress
+from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.data.task import Task
+    from assay.jobs.plan import Plan
+    from assay.runs.executors.local import Local
+    from assay.settings import Settings
+    from assay.store.store import Store
+    from assay.suites.suite import Suite
+
+__all__ = ["register"]
+
+TIERS = ("auto", "strict", "landlock", "plain")
+TYPES = ("binary", "multiclass", "regression")
+Rows = list[dict[str, Any]]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("run")(run)
+    app.command("demo")(demo)
+
+
+def run(
+    frameworks: Annotated[
+        str, typer.Argument(help="Names, name:version, folders or file.py:Class; comma-separated.")
+    ],
+    suite: Annotated[
+        str, typer.Argument(help="A name, a YAML file, openml/s/ID, openml/t/ID, or a data file.")
+    ],
+    constraint: Annotated[
+        str | None, typer.Argument(help="1h8c, 10m4c16g, or a name; default: the suite's.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="The target column, where SUITE is a data file.")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option("--task", "-t", help="Only these tasks (name or glob).")
+    ] = None,
+    fold: Annotated[list[int] | None, typer.Option("--fold", "-f", help="Only these folds.")] = None,
+    type: Annotated[
+        list[str] | None, typer.Option("--type", help="Only binary, multiclass or regression tasks.")
+    ] = None,
+    max_rows: Annotated[int | None, typer.Option(help="Only tasks with at most so many rows.")] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", "-m", help="Instead of the tasks' own; the first is optimised."),
+    ] = None,
+    parallel: Annotated[
+        int | None, typer.Option("--parallel", "-p", help="At most so many jobs at a time.")
+    ] = None,
+    store: Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")] = STORE,
+    seed: Annotated[
+        int, typer.Option(help="The run's seed; each job's follows from it, its task and its fold.")
+    ] = 0,
+    set: Annotated[list[str] | None, typer.Option("--set", help="framework.key=value")] = None,
+    constraints: Annotated[Path | None, typer.Option(help="A YAML file with named constraints.")] = None,
+    tier: Tier = "auto",
+    oversubscribe: Annotated[
+        bool,
+        typer.Option("--oversubscribe", help="Run a constraint the machine cannot give, with what is here."),
+    ] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed jobs again.")] = False,
+    rerun_stale: Annotated[
+        bool, typer.Option("--rerun-stale", help="Run jobs again whose adapter or lock has changed.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan and its cost; run nothing.")
+    ] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Use no network at all.")] = False,
+    json: Json = False,
+) -> None:
+    """Run frameworks on a suite under a constraint. The same command again continues where it stopped.
+
+    \b
+    Examples:
+      assay run constant,random_forest bundled 1m1c
+      assay run mymodel.py:MyEstimator my.csv 1m2c --target y
+      assay run random_forest bundled 10m2c --task iris --fold 0 --dry-run
+    """
+    from dataclasses import replace
+
+    from assay import api
+    from assay.runs.executors.local import Local
+    from assay.settings import Settings
+    from assay.store.store import Store
+
+    _one_of("--tier", [tier], TIERS)
+    _one_of("--type", type or [], TYPES)
+    settings = Settings.from_environment()
+    settings = replace(settings, offline=True) if offline else settings
+    known = _suite(suite, target, constraints, settings)
+    tasks = _choose(known, task or [], type or [], max_rows, settings)
+    specs = api.find_frameworks(frameworks, parse_settings(set or []))
+    jobs = api.plan(
+        known, specs, constraint, tasks=tasks, folds=fold, seed=seed, metrics=metric or [], settings=settings
+    )
+    executor = Local(parallel)
+    if dry_run:
+        _show_plan(jobs, store, executor, oversubscribe, json)
+        return
+    opened = Store(store)
+    done = {key for key, state in opened.states().items() if state.state == "done"}
+    with Progress(jobs, {job.key for job in jobs.jobs} & done, quiet=json) as progress:
+        try:
+            api.run(
+                jobs, opened, executor, tier=tier, oversubscribe=oversubscribe, retry_failed=retry_failed,
+                rerun_stale=rerun_stale, settings=settings, tell=progress.tell,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            progress.close()
+            print("Stopped. Finished jobs are kept; go on with the same command:", file=sys.stderr)
+            print(f"  assay {shlex.join(sys.argv[1:])}", file=sys.stderr)
+            raise typer.Exit(130) from None
+    raise typer.Exit(1 if _show_results(jobs, opened, json) else 0)
+
+
+def _one_of(option: str, values: Sequence[str], allowed: Sequence[str]) -> None:
+    for value in values:
+        if value not in allowed:
+            raise ConfigError(f"{option} {value}: choose one of {', '.join(allowed)}.")
+
+
+def _suite(name: str, target: str | None, constraints: Path | None, settings: Settings) -> Suite:
+    """Find the suite, and add the constraints of a file of their own to its named ones."""
+    from dataclasses import replace
+
+    from assay.api import load_suite
+    from assay.suites.yaml_file import load_yaml
+
+    known = load_suite(name, target, settings)
+    if constraints is None:
+        return known
+    said = load_yaml(constraints)
+    if not isinstance(said, dict):
+        raise ConfigError(
+            f"{constraints} must map names to constraints, such as `quick: {{time: 10m, cores: 2}}`."
+        )
+    return replace(known, constraints={**known.constraints, **said})
+
+
+def _choose(
+    suite: Suite, names: list[str], types: list[str], max_rows: int | None, settings: Settings
+) -> Sequence[Task]:
+    from assay.api import load_tasks
+    from assay.suites.select import Selection, select
+
+    wanted = Selection(names=tuple(names), types=tuple(types), max_rows=max_rows)  # type: ignore[arg-type]
+    chosen = select(load_tasks(suite, settings, names), wanted)
+    if not chosen:
+        raise ConfigError(f"No task of suite {suite.name} is left after --task, --type and --max-rows.")
+    return chosen
+
+
+def _show_plan(jobs: Plan, store: Path, executor: Local, oversubscribe: bool, json: bool) -> None:
+    from assay.jobs.plan import cost
+    from assay.runs.machine import check_possible, this_machine
+    from assay.store.store import Store
+
+    machine = this_machine()
+    if not oversubscribe:
+        for job in jobs.jobs:
+            check_possible(job.constraint, machine)
+    done = Store(store, create=False).states() if (store / "assay-store.json").exists() else {}
+    missing = [job for job in jobs.jobs if job.key not in done or done[job.key].state != "done"]
+    fits = max(1, len(machine.cores) // max(1, jobs.constraint.cores))
+    takes = cost(missing, min(executor.workers, fits))
+    if json:
+        listed = [
+            {"key": j.key, "framework": j.framework, "task": j.task, "repeat": j.repeat, "fold": j.fold}
+            for j in missing
+        ]
+        print_json({"jobs": listed, "done": len(jobs.jobs) - len(missing), **takes.__dict__})
+        return
+    counted: dict[tuple[str, str], int] = {}
+    for job in missing:
+        counted[job.framework, job.task] = counted.get((job.framework, job.task), 0) + 1
+    names = list(dict.fromkeys(job.framework for job in jobs.jobs))
+    rows = [[t.name, t.type, *(counted.get((n, t.name), 0) for n in names)] for t in jobs.tasks]
+    print_table(
+        f"Jobs to run under {jobs.constraint.name}", ["task", "type", *(f">{n}" for n in names)], rows
+    )
+    for framework, name in jobs.unsuited:
+        print(f"{framework} does not do tasks of the type of {name}: not planned.")
+    print(f"{takes.jobs} jobs to run, {len(jobs.jobs) - len(missing)} done already.")
+    print(
+        f"If every job uses its time: {seconds(takes.budget_h * 3600)} of jobs, {seconds(takes.wall_h * 3600)} on the "
+        f"clock with {takes.parallel} at a time. If every limit is reached: {seconds(takes.worst_h * 3600)} of jobs."
+    )
+
+
+def _show_results(jobs: Plan, store: Store, json: bool) -> int:
+    """Print what came out and return how many jobs failed."""
+    from assay.cli.results import show_leaderboard
+
+    planned = {job.key for job in jobs.jobs}
+    rows = [row for row in store.rows() if row["key"] in planned]
+    failed = [row for row in rows if row["status"] != "ok"]
+    if json:
+        print_json(rows)
+    else:
+        show_leaderboard(rows)
+        _hints(rows, failed, jobs, store)
+    return len(failed)
+
+
+def _hints(rows: Rows, failed: Rows, jobs: Plan, store: Store) -> None:
+    where = "" if store.folder.root == STORE.absolute() else f" --store {_relative(store.folder.root)}"
+    digests = {(spec.name, spec.version): spec.digest() for spec in jobs.frameworks}
+    stale = sum(row["framework_digest"] != digests[row["framework"], row["version"]] for row in rows)
+    for framework, name in jobs.unsuited:
+        print(f"{framework} does not do tasks of the type of {name}: not run.")
+    if stale:
+        print(f"{stale} row(s) were made with another adapter or lock: run them again with --rerun-stale.")
+    if failed:
+        print(f"{len(failed)} of {len(rows)} jobs failed. Why: assay explain {failed[0]['key'][:10]}{where}")
+    print(
+        f"Results are in {_relative(store.folder.root)}. Next: assay results{where}, assay leaderboard{where}"
+    )
+
+
+def _relative(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def demo(
+    store: Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")] = Path(
+        "demo-results"
+    ),
+    tier: Tier = "auto",
+) -> None:
+    """Run a small real benchmark on the bundled suite: four learners, five tasks, three folds.
+
+    \b
+    Example:
+      assay demo
+    """
+    run(
+        "constant,decision_tree,linear,random_forest", "bundled", "30s1c", fold=[0, 1, 2], store=store, tier=tier,
+        set=["random_forest.n_estimators=200"],
+    )  # fmt: skip

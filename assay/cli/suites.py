@@ -1,0 +1,139 @@
+"""`assay suite list|show` and `assay task show`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import Json
+from assay.cli.output import number, print_json, print_table
+
+__all__ = ["register"]
+
+Target = Annotated[str | None, typer.Option(help="The target column, where it is a data file.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    own = typer.Typer(help="Which tasks there are.", no_args_is_help=True)
+    own.command("list")(list_)
+    own.command("show")(show)
+    app.add_typer(own, name="suite")
+    tasks = typer.Typer(help="Look at one task.", no_args_is_help=True)
+    tasks.command("show")(show_task)
+    app.add_typer(tasks, name="task")
+
+
+def list_(json: Json = False) -> None:
+    """List the suites that can be named.
+
+    \b
+    Example:
+      assay suite list
+    """
+    from assay.settings import Settings
+    from assay.suites.suite import find_suite, list_suites
+
+    found = [find_suite(name, Settings.from_environment()) for name in list_suites()]
+    if json:
+        print_json([{"name": s.name, "version": s.version, "tasks": len(s.tasks)} for s in found])
+        return
+    rows = [[s.name, s.version, len(s.tasks), s.description.split("\n")[0]] for s in found]
+    print_table("", ["suite", "version", ">tasks", "description"], rows)
+    print("Also: a YAML file, openml/s/ID, openml/t/ID, or a data file with --target.")
+
+
+def show(
+    suite: Annotated[str, typer.Argument(help="A name, a YAML file, openml/s/ID, or a data file.")],
+    target: Target = None,
+    type: Annotated[
+        list[str] | None, typer.Option("--type", help="Only binary, multiclass or regression.")
+    ] = None,
+    task: Annotated[list[str] | None, typer.Option("--task", "-t", help="Only these (name or glob).")] = None,
+    min_rows: Annotated[int | None, typer.Option(help="Only tasks with at least so many rows.")] = None,
+    max_rows: Annotated[int | None, typer.Option(help="Only tasks with at most so many rows.")] = None,
+    min_classes: Annotated[int | None, typer.Option(help="Only tasks with at least so many classes.")] = None,
+    max_classes: Annotated[int | None, typer.Option(help="Only tasks with at most so many classes.")] = None,
+    missing: Annotated[
+        bool | None, typer.Option("--missing/--no-missing", help="With or without missing values.")
+    ] = None,
+    min_categorical: Annotated[
+        float | None, typer.Option(help="Least share of categorical features, 0 to 1.")
+    ] = None,
+    max_categorical: Annotated[
+        float | None, typer.Option(help="Highest share of categorical features.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show the tasks of a suite with their properties; choose among them by name, type and size.
+
+    \b
+    Examples:
+      assay suite show bundled
+      assay suite show my.yaml --type binary --max-rows 10000
+    """
+    from assay.api import load_suite, load_tasks
+    from assay.suites.select import Selection, select
+
+    wanted = Selection(
+        names=tuple(task or ()), types=tuple(type or ()), min_rows=min_rows, max_rows=max_rows,  # type: ignore[arg-type]
+        min_classes=min_classes, max_classes=max_classes, missing=missing,
+        min_categorical_share=min_categorical, max_categorical_share=max_categorical,
+    )  # fmt: skip
+    known = load_suite(suite, target)
+    tasks = select(load_tasks(known), wanted)
+    if json:
+        print_json({"name": known.name, "version": known.version, "tasks": [t.to_json() for t in tasks]})
+        return
+    rows = [
+        [
+            t.name, t.type, *(number(t.facts.get(f)) for f in ("n_rows", "n_features", "n_classes", "n_missing")),
+            number(t.facts.get("categorical_share"), 2), len(t.folds), t.metrics[0], t.problem[:60],
+        ]
+        for t in tasks
+    ]  # fmt: skip
+    columns = [
+        "task",
+        "type",
+        ">rows",
+        ">features",
+        ">classes",
+        ">missing",
+        ">categorical",
+        ">folds",
+        "metric",
+        "problem",
+    ]
+    print_table(f"{known.name} {known.version}: {known.description}".strip(": "), columns, rows)
+
+
+def show_task(
+    task: Annotated[str, typer.Argument(help="bundled/iris, openml/t/31, or a data file.")],
+    target: Target = None,
+    json: Json = False,
+) -> None:
+    """Show one task: columns with types, classes, folds, facts and digests.
+
+    \b
+    Examples:
+      assay task show bundled/iris
+      assay task show my.csv --target y
+    """
+    from assay.api import load_suite, load_tasks
+
+    for found in load_tasks(load_suite(task, target)):
+        if json:
+            print_json(found.to_json())
+            continue
+        print(
+            f"{found.name} ({found.id}), {found.type}, target {found.target}, metrics {', '.join(found.metrics)}"
+        )
+        rows = [[c.name, c.kind, c.role, ", ".join(c.categories[:6]) + (" …" if len(c.categories) > 6 else "")]
+                for c in found.columns]  # fmt: skip
+        print_table("", ["column", "kind", "role", "categories"], rows)
+        print(f"classes: {', '.join(found.classes) or '–'}")
+        print("folds: " + ", ".join(f"{f.repeat}.{f.fold} ({f.n_train}+{f.n_test})" for f in found.folds))
+        print("facts: " + ", ".join(f"{name} {number(value)}" for name, value in found.facts.items()))
+        print(f"data {found.data_digest[:16]} · split {found.split_digest[:16]} · task {found.digest[:16]}")
+        print(f"origin: {found.origin or '–'} · licence: {found.licence or '–'}")

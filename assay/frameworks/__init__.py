@@ -1,0 +1,1 @@
+"""Who does the learning: framework folders, their environments, the contract and the child script."""

@@ -1,0 +1,156 @@
+"""The script that runs inside a framework's environment: load, fit, predict, write, time the inference.
+
+Started by path with `python -I`, as `child.py JOB_FOLDER ADAPTER`; nothing of Assay is importable. Split into
+`prepare` (imports only, so that a warm process can fork afterwards) and `run` (one job). The test targets are
+not here: they never leave Assay.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import importlib.util
+import os
+import platform
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any, Callable, Dict
+
+HERE = Path(__file__).resolve().parent
+TIMING_REPEATS = 10
+TIMING_SECONDS_PER_SIZE = 1.0
+
+
+def load_module(name: str, path: Path) -> Any:
+    """Import one file under a name of our choice, without its folder on the path."""
+    spec = importlib.util.spec_from_file_location(name, str(path))
+    if spec is None or spec.loader is None:
+        raise ImportError("cannot import " + str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def prepare(adapter: Path) -> Any:
+    """Import the contract and the adapter, and with it the framework's libraries; computes nothing."""
+    load_module("assay_contract", HERE / "contract.py")
+    load_module("assay_encode", HERE / "encode.py")
+    return load_module("assay_adapter", adapter)
+
+
+def phases() -> Callable[[str], None]:
+    """Return the function that tells the supervisor which phase begins (a line to $ASSAY_PHASES)."""
+    path = os.environ.get("ASSAY_PHASES")
+    if not path:
+        return lambda name: None
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    return lambda name: None if os.write(descriptor, (name + "\n").encode()) else None
+
+
+def run(folder: Path, adapter: Any, announce: Callable[[str], None]) -> int:
+    """Do one job and write `out/`; return the exit code."""
+    contract = sys.modules["assay_contract"]
+    report: Dict[str, Any] = {"schema": 1, "python": platform.python_version(), "phases": {}}
+    try:
+        _work(folder, adapter, announce, contract, report)
+    except BaseException as error:  # the adapter is foreign code: whatever it raises becomes the report
+        report["error"] = {"type": type(error).__name__, "message": str(error)[:4000]}
+        report["invalid_predictions"] = isinstance(error, contract.InvalidPrediction)
+        traceback.print_exc()
+        contract.write_report(folder, report)
+        if isinstance(error, SystemExit):
+            return error.code if isinstance(error.code, int) else 1
+        return 1
+    return 0
+
+
+def _work(folder: Path, adapter: Any, announce: Any, contract: Any, report: Dict[str, Any]) -> None:
+    clock = time.monotonic
+    began = clock()
+
+    def done(phase: str) -> None:
+        nonlocal began
+        now = clock()
+        report["phases"][phase] = now - began
+        began = now
+
+    announce("load")
+    job = contract.read_job(folder)
+    train, test = contract.read_train(job), contract.read_test(job)
+    done("load")
+    announce("fit")
+    budget = contract.Budget(job.budget_s, job.cores, job.memory_mb)
+    model = adapter.fit(train, budget, dict(job.params))
+    done("fit")
+    announce("predict")
+    prediction = adapter.predict(model, test)
+    done("predict")
+    contract.write_predictions(prediction, job)
+    report.update(train.reported)
+    contract.write_report(folder, report)
+    announce("timing")
+    report["timing"] = time_inference(lambda rows: adapter.predict(model, rows), test, job.batch_sizes)
+    done("timing")
+    contract.write_report(folder, report)
+    announce("end")
+    close = getattr(adapter, "close", None)
+    if close is not None:
+        close(model)
+
+
+def time_inference(predict: Callable[[Any], Any], test: Any, sizes: Any) -> Dict[str, Dict[str, Any]]:
+    """Time `predict` on batches of each size, after the predictions are safe.
+
+    A batch cycles through the test rows. Up to 10 repeats a size, and no further one after 1 s was spent
+    on it; a failure here is noted, not raised.
+    """
+    import numpy as np
+
+    out: Dict[str, Dict[str, Any]] = {}
+    for size in sizes:
+        batch = test.take(np.arange(size) % test.n_rows)
+        batch = type(test)(batch.columns, batch.arrays, batch.n_rows)
+        seconds = []
+        gc.collect()
+        try:
+            while len(seconds) < TIMING_REPEATS and sum(seconds) < TIMING_SECONDS_PER_SIZE:
+                start = time.perf_counter()
+                predict(batch)
+                seconds.append(time.perf_counter() - start)
+        except Exception as error:
+            out[str(size)] = {"error": "%s: %s" % (type(error).__name__, error)}
+            continue
+        out[str(size)] = {"median_s": float(np.median(seconds)), "repeats": len(seconds)}
+    return out
+
+
+def main() -> int:
+    """Run the job folder and adapter named on the command line."""
+    folder, adapter_path = Path(sys.argv[1]), Path(sys.argv[2])
+    faulthandler.enable()
+    announce = phases()
+    try:
+        adapter = prepare(adapter_path)
+    except Exception as error:
+        traceback.print_exc()
+        import json
+
+        said = {
+            "schema": 1,
+            "phases": {},
+            "error": {"type": type(error).__name__, "message": str(error)[:4000]},
+        }
+        said["import_failed"] = True
+        (folder / "out" / "report.json").write_text(json.dumps(said), encoding="utf-8")
+        return 1
+    return run(folder, adapter, announce)
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    sys.exit(code)

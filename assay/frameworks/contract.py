@@ -1,0 +1,360 @@
+"""The files that cross the border between Assay and a framework, and the objects adapters see.
+
+Runs in foreign environments: standard library and numpy only (pandas on demand, from the framework's own
+environment), Python 3.8's language, nothing of Assay importable. Adapters may `import assay_contract`.
+docs/contract.md describes the same files for other languages.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
+
+import numpy as np
+
+SCHEMA = 1
+MISSING_DATE = np.iinfo(np.int64).min
+
+
+class InvalidPrediction(ValueError):
+    """The framework's answer cannot be turned into predictions for the rows and classes asked for."""
+
+
+class Job:
+    """What `job.json` says: the task without its name, the limits, the seed and the parameters."""
+
+    def __init__(self, folder: Path, said: Mapping[str, Any]) -> None:
+        if said.get("schema") != SCHEMA:
+            raise ValueError("job.json has schema %r; this child reads %d" % (said.get("schema"), SCHEMA))
+        self.folder = folder
+        self.type: str = said["type"]
+        self.metric: str = said["metric"]
+        self.metric_higher_is_better: bool = said["metric_higher_is_better"]
+        self.columns: List[Dict[str, Any]] = said["columns"]
+        self.target: str = said["target"]
+        self.classes: List[str] = said["classes"]
+        self.n_train: int = said["n_train"]
+        self.n_test: int = said["n_test"]
+        self.format: str = said["format"]
+        self.budget_s: float = said["budget_s"]
+        self.cores: int = said["cores"]
+        self.memory_mb: int = said["memory_mb"]
+        self.seed: int = said["seed"]
+        self.params: Dict[str, Any] = said["params"]
+        self.batch_sizes: List[int] = said["batch_sizes"]
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the target is a class."""
+        return self.type != "regression"
+
+
+def read_job(folder: Path) -> Job:
+    """Read `job.json` of an attempt's folder."""
+    with open(str(folder / "job.json"), encoding="utf-8") as file:
+        return Job(folder, json.load(file))
+
+
+class Rows:
+    """Feature rows with their types.
+
+    `arrays` has one numpy array per column: numeric float64 (NaN is missing), categorical int32 codes into
+    `columns[i]["categories"]` (-1 is missing), boolean int8 (-1 is missing), date int64 nanoseconds since
+    1970 UTC (`MISSING_DATE` is missing), text object (None is missing). `X` is the same as a DataFrame.
+    """
+
+    def __init__(self, columns: Sequence[Mapping[str, Any]], arrays: Sequence[Any], n_rows: int) -> None:
+        self.columns = list(columns)
+        self.arrays = list(arrays)
+        self.n_rows = n_rows
+        self._frame: Any = None
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    def X(self) -> Any:
+        """The rows as a pandas DataFrame with category, boolean, datetime, int64, float64 and object columns."""
+        if self._frame is None:
+            self._frame = _frame(self)
+        return self._frame
+
+    def take(self, rows: Any) -> "Rows":
+        """Return the rows with these numbers, in this order; a number may come more than once."""
+        return Rows(self.columns, [array[rows] for array in self.arrays], len(rows))
+
+
+class Train(Rows):
+    """Training rows with their target and everything the framework may know.
+
+    `y` holds class codes 0..k-1 (int64, positions in `classes`) or float64 values; `labels` the classes
+    by name. `artifacts` is a folder for a leaderboard, a trace, models.
+    """
+
+    def __init__(self, job: Job, rows: Rows, y: Any) -> None:
+        super().__init__(rows.columns, rows.arrays, rows.n_rows)
+        self.y = y
+        self.type = job.type
+        self.metric = job.metric
+        self.metric_higher_is_better = job.metric_higher_is_better
+        self.target = job.target
+        self.classes = list(job.classes)
+        self.seed = job.seed
+        self.artifacts = job.folder / "out" / "artifacts"
+        self.reported: Dict[str, Any] = {}
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the target is a class."""
+        return self.type != "regression"
+
+    @property
+    def labels(self) -> Any:
+        """The target by class name (object array), or the values of a regression task."""
+        return np.array(self.classes, dtype=object)[self.y] if self.is_classification else self.y
+
+    def report(self, **facts: Any) -> None:
+        """Tell Assay about the training: `models_count=12`, `notes="…"`; plain JSON values."""
+        self.reported.update(facts)
+
+    def write_oof(self, predictions: Mapping[str, Any], folds: Any = None) -> None:
+        """Keep out-of-fold predictions: per configuration an array over the training rows (n or n×k)."""
+        arrays = {
+            "config_%d" % i: np.asarray(value, dtype=float) for i, value in enumerate(predictions.values())
+        }
+        if folds is not None:
+            arrays["fold"] = np.asarray(folds, dtype=np.int64)
+        names = np.array([str(name) for name in predictions], dtype=str)
+        _replace(self.artifacts.parent / "oof.npz", lambda file: np.savez(file, names=names, **arrays))
+
+
+class Budget:
+    """What the framework may use: seconds from the start of `fit`, cores, memory."""
+
+    def __init__(self, seconds: float, cores: int, memory_mb: int) -> None:
+        self.seconds = seconds
+        self.cores = cores
+        self.memory_mb = memory_mb
+        self.started = time.monotonic()
+
+    def elapsed(self) -> float:
+        """Return the seconds since `fit` began."""
+        return time.monotonic() - self.started
+
+    def remaining(self) -> float:
+        """Return the seconds that are left, never below zero."""
+        return max(0.0, self.seconds - self.elapsed())
+
+
+class Prediction:
+    """What a framework says about the test rows.
+
+    Args:
+        values: regression: one number per row.
+        probabilities: classification: n×k, columns in the order of `classes`.
+        labels: classification: one class per row; by default the most probable.
+        classes: the order of the probability columns as the framework has it (`model.classes_`): codes
+            or class names. Left out, it is the order of `Train.classes`.
+    """
+
+    def __init__(
+        self,
+        values: Any = None,
+        probabilities: Any = None,
+        labels: Any = None,
+        classes: Optional[Iterable[Any]] = None,
+    ) -> None:
+        self.values = values
+        self.probabilities = probabilities
+        self.labels = labels
+        self.classes = None if classes is None else list(classes)
+
+
+def positions(classes: Iterable[Any], job_classes: Sequence[str]) -> List[int]:
+    """Return where each class stands in the job's order; whole numbers are codes, anything else is a name."""
+    place = {name: i for i, name in enumerate(job_classes)}
+    found = []
+    for one in classes:
+        if isinstance(one, (int, np.integer)) and not isinstance(one, (bool, np.bool_)):
+            code = int(one)
+        else:
+            code = place.get(str(one), -1)
+        if not 0 <= code < len(job_classes):
+            known = ", ".join(job_classes[:10])
+            raise InvalidPrediction(
+                "the framework predicted the unknown class %r; the task has %s" % (one, known)
+            )
+        found.append(code)
+    return found
+
+
+def _in_job_order(prediction: Prediction, job: Job) -> Any:
+    probabilities = np.asarray(prediction.probabilities, dtype=np.float64)
+    if prediction.classes is None:
+        return probabilities
+    where = positions(prediction.classes, job.classes)
+    if probabilities.ndim != 2 or probabilities.shape[1] != len(where):
+        raise InvalidPrediction(
+            "probabilities have shape %r but %d classes were named" % (probabilities.shape, len(where))
+        )
+    ordered = np.zeros((probabilities.shape[0], len(job.classes)))
+    ordered[:, where] = probabilities
+    return ordered
+
+
+def _row_numbers(prediction: Prediction, n: int) -> Any:
+    """Return the rows the answer speaks of: a pandas index where there is one, else 0..n-1."""
+    for answer in (prediction.values, prediction.labels, prediction.probabilities):
+        index = getattr(answer, "index", None)
+        if index is not None and not callable(index):
+            try:
+                return np.asarray(index, dtype=np.int64)
+            except (TypeError, ValueError):
+                return np.arange(n)
+    return np.arange(n)
+
+
+def prediction_arrays(prediction: Any, job: Job) -> Dict[str, Any]:
+    """Turn what an adapter returned into the arrays of `predictions.npz`: row, prediction, probabilities."""
+    if not isinstance(prediction, Prediction):
+        prediction = (
+            Prediction(probabilities=prediction) if job.is_classification else Prediction(values=prediction)
+        )
+    arrays: Dict[str, Any] = {}
+    if job.is_classification:
+        if prediction.probabilities is not None:
+            arrays["probabilities"] = _in_job_order(prediction, job)
+        if prediction.labels is not None:
+            arrays["prediction"] = np.array(
+                positions(np.ravel(prediction.labels), job.classes), dtype=np.int64
+            )
+        elif "probabilities" in arrays and arrays["probabilities"].ndim == 2:
+            arrays["prediction"] = arrays["probabilities"].argmax(axis=1).astype(np.int64)
+    elif prediction.values is not None:
+        arrays["prediction"] = np.asarray(prediction.values, dtype=np.float64).ravel()
+    if "prediction" not in arrays:
+        raise InvalidPrediction(
+            "the framework returned no predictions of the kind the task needs (%s)" % job.type
+        )
+    arrays["row"] = _row_numbers(prediction, len(arrays["prediction"]))
+    return arrays
+
+
+def write_predictions(prediction: Any, job: Job) -> None:
+    """Write `out/predictions.npz` by rename, so that a half-written file is never seen."""
+    arrays = prediction_arrays(prediction, job)
+    _replace(job.folder / "out" / "predictions.npz", lambda file: np.savez(file, **arrays))
+
+
+def write_report(job_folder: Path, report: Mapping[str, Any]) -> None:
+    """Write `out/report.json` by rename."""
+    text = json.dumps(report, indent=1, default=str).encode()
+    _replace(job_folder / "out" / "report.json", lambda file: file.write(text))
+
+
+def _replace(path: Path, write: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    with open(str(partial), "wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(str(partial), str(path))
+
+
+# --- reading the two tables -------------------------------------------------------------------------
+
+
+def read_train(job: Job) -> Train:
+    """Read the training rows and their target."""
+    if job.format == "csv":
+        rows, y = _read_csv(job, "train")
+    else:
+        with np.load(str(job.folder / "train.npz"), allow_pickle=False) as file:
+            rows, y = _rows_from_npz(job, file), file["y"]
+    return Train(job, rows, y.astype(np.int64 if job.is_classification else np.float64))
+
+
+def read_test(job: Job) -> Rows:
+    """Read the test features."""
+    if job.format == "csv":
+        return _read_csv(job, "test")[0]
+    with np.load(str(job.folder / "test.npz"), allow_pickle=False) as file:
+        return _rows_from_npz(job, file)
+
+
+def _rows_from_npz(job: Job, file: Any) -> Rows:
+    arrays = [
+        _text(file, i) if column["kind"] == "text" else file["c%d" % i]
+        for i, column in enumerate(job.columns)
+    ]
+    return Rows(job.columns, arrays, int(file["n_rows"]))
+
+
+def _text(file: Any, i: int) -> Any:
+    data, ends, missing = file["c%d" % i].tobytes(), file["c%d_ends" % i], file["c%d_missing" % i]
+    out = np.empty(len(ends), dtype=object)
+    start = 0
+    for row, end in enumerate(ends):
+        out[row] = None if missing[row] else data[start:end].decode("utf-8")
+        start = int(end)
+    return out
+
+
+def _read_csv(job: Job, part: str) -> Any:
+    with open(str(job.folder / (part + ".csv")), newline="", encoding="utf-8") as file:
+        cells = list(csv.reader(file))[1:]
+    by_column = list(zip(*cells)) if cells else [()] * (len(job.columns) + (part == "train"))
+    arrays = [_parse(by_column[i], column) for i, column in enumerate(job.columns)]
+    rows = Rows(job.columns, arrays, len(cells))
+    if part == "test":
+        return rows, None
+    if job.is_classification:
+        place = {name: i for i, name in enumerate(job.classes)}
+        return rows, np.array([place[label] for label in by_column[-1]], dtype=np.int64)
+    return rows, np.array([float(value) for value in by_column[-1]])
+
+
+def _parse(cells: Sequence[str], column: Mapping[str, Any]) -> Any:
+    kind = column["kind"]
+    if kind == "numeric":
+        return np.array([float(cell) if cell else np.nan for cell in cells])
+    if kind == "boolean":
+        return np.array([{"": -1, "false": 0, "true": 1}[cell] for cell in cells], dtype=np.int8)
+    if kind == "date":
+        stamps = np.array([cell or "NaT" for cell in cells], dtype="datetime64[ns]")
+        return stamps.astype(np.int64)
+    if kind == "categorical":
+        place = {name: i for i, name in enumerate(column["categories"])}
+        return np.array([place[cell] if cell else -1 for cell in cells], dtype=np.int32)
+    out = np.empty(len(cells), dtype=object)
+    out[:] = [cell or None for cell in cells]
+    return out
+
+
+def _frame(rows: Rows) -> Any:
+    import pandas as pd
+
+    data = {i: _series(array, column, pd) for i, (array, column) in enumerate(zip(rows.arrays, rows.columns))}
+    frame = pd.DataFrame(data, index=pd.RangeIndex(rows.n_rows), copy=False)
+    frame.columns = pd.Index([column["name"] for column in rows.columns], dtype=object)
+    return frame
+
+
+def _series(array: Any, column: Mapping[str, Any], pd: Any) -> Any:
+    kind = column["kind"]
+    if kind == "numeric":
+        return array.astype(np.int64) if column.get("integer") else array
+    if kind == "categorical":
+        return pd.Categorical.from_codes(array, categories=pd.Index(column["categories"], dtype=object))
+    if kind == "boolean":
+        if (array < 0).any():
+            return pd.array([None if value < 0 else bool(value) for value in array], dtype="boolean")
+        return array.astype(bool)
+    if kind == "date":
+        return array.view("datetime64[ns]")
+    return pd.Series(array, dtype=object)

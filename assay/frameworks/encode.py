@@ -1,0 +1,86 @@
+"""Turn typed rows into one matrix of numbers, for learners that want nothing else.
+
+Standard library and numpy only, Python 3.8's language: it runs beside the adapters, as `assay_encode`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+import numpy as np
+
+
+class Encoder:
+    """Learns from training rows how to make numbers of all columns, and applies it to any rows.
+
+    Numeric, date and boolean columns become one column each; missing values take the training median
+    (the most frequent value for booleans) unless `impute` is False. Categories become their code
+    (`categories="ordinal"`, missing is a code of its own) or one column per level (`"onehot"`; levels beyond the
+    `max_levels` most frequent share one). Text is left out. With `scale` numeric columns have mean 0 and
+    deviation 1 in training.
+    """
+
+    def __init__(
+        self, categories: str = "ordinal", impute: bool = True, scale: bool = False, max_levels: int = 30
+    ) -> None:
+        if categories not in ("ordinal", "onehot"):
+            raise ValueError("categories must be 'ordinal' or 'onehot', not %r" % (categories,))
+        self.categories = categories
+        self.impute = impute
+        self.scale = scale
+        self.max_levels = max_levels
+        self.plans: List[Dict[str, Any]] = []
+
+    def fit(self, rows: Any) -> "Encoder":
+        """Learn fill values, levels and scales from training rows."""
+        self.plans = [self._plan(array, column) for array, column in zip(rows.arrays, rows.columns)]
+        return self
+
+    def transform(self, rows: Any) -> Any:
+        """Return a float64 matrix with as many rows; never a missing value when `impute` is on."""
+        parts = [self._apply(array, plan) for array, plan in zip(rows.arrays, self.plans)]
+        parts = [part for part in parts if part.shape[1]]
+        return np.concatenate(parts, axis=1) if parts else np.zeros((rows.n_rows, 1))
+
+    def _plan(self, array: Any, column: Any) -> Dict[str, Any]:
+        kind = column["kind"]
+        if kind == "text":
+            return {"kind": "drop"}
+        if kind == "categorical":
+            n_levels = len(column["categories"])
+            counts = np.bincount(array + 1, minlength=n_levels + 1)
+            order = np.argsort(-counts, kind="stable")
+            levels = [int(code) - 1 for code in order if counts[code]][: self.max_levels]
+            return {"kind": "categorical", "levels": levels, "missing": float(n_levels)}
+        values = _numbers(array, kind)
+        known = values[~np.isnan(values)]
+        if kind == "boolean":
+            fill = float(known.mean() >= 0.5) if len(known) else 0.0
+        else:
+            fill = float(np.median(known)) if len(known) else 0.0
+        plan = {"kind": kind, "fill": fill, "mean": 0.0, "deviation": 1.0}
+        if self.scale and len(known):
+            deviation = float(known.std())
+            plan.update(mean=float(known.mean()), deviation=deviation if deviation > 0 else 1.0)
+        return plan
+
+    def _apply(self, array: Any, plan: Dict[str, Any]) -> Any:
+        if plan["kind"] == "drop":
+            return np.empty((len(array), 0))
+        if plan["kind"] == "categorical":
+            if self.categories == "ordinal":
+                return np.where(array < 0, plan["missing"], array).astype(float)[:, None]
+            return (array[:, None] == np.array(plan["levels"])[None, :]).astype(float)
+        values = _numbers(array, plan["kind"])
+        if self.impute:
+            values = np.where(np.isnan(values), plan["fill"], values)
+        return ((values - plan["mean"]) / plan["deviation"])[:, None]
+
+
+def _numbers(array: Any, kind: str) -> Any:
+    if kind == "numeric":
+        return array.astype(float)
+    if kind == "boolean":
+        return np.where(array < 0, np.nan, array).astype(float)
+    missing = np.iinfo(np.int64).min
+    return np.where(array == missing, np.nan, array / 86_400e9)

@@ -1,0 +1,55 @@
+"""Any estimator that follows scikit-learn, from a user's file: `assay run mymodel.py:MyEstimator …`.
+
+By default it gets a matrix of numbers without missing values: one-hot categories, medians for what is missing.
+With the class attribute `assay_input = "frame"` it gets the DataFrame as it is.
+"""
+
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+
+from assay_contract import Prediction
+from assay_encode import Encoder
+
+
+def load(file, name):
+    """Import the user's file, which lies beside this one, and return the class."""
+    path = Path(__file__).resolve().parent / file
+    spec = importlib.util.spec_from_file_location(path.stem, str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def fit(train, budget, params):
+    """Make the estimator, tell it seed and cores where it has such parameters, and fit it."""
+    make = load(params["_file"], params["_class"])
+    given = {key: value for key, value in params.items() if not key.startswith("_")}
+    model = make(**given)
+    known = (
+        model.get_params(deep=False) if hasattr(model, "get_params") else inspect.signature(make).parameters
+    )
+    offered = {"random_state": train.seed, "n_jobs": budget.cores}
+    chosen = {key: value for key, value in offered.items() if key in known and key not in given}
+    if chosen and hasattr(model, "set_params"):
+        model.set_params(**chosen)
+    encoder = None
+    if getattr(model, "assay_input", "matrix") != "frame":
+        encoder = Encoder(categories="onehot").fit(train)
+    X = train.X if encoder is None else encoder.transform(train)
+    model.fit(X, train.y)
+    train.report(models_count=1)
+    return encoder, model, train.is_classification
+
+
+def predict(model, test):
+    """Ask for probabilities where the estimator has them, for labels otherwise."""
+    encoder, estimator, is_classification = model
+    X = test.X if encoder is None else encoder.transform(test)
+    if not is_classification:
+        return Prediction(values=estimator.predict(X))
+    if hasattr(estimator, "predict_proba"):
+        return Prediction(probabilities=estimator.predict_proba(X), classes=estimator.classes_)
+    return Prediction(labels=estimator.predict(X))

@@ -1,0 +1,208 @@
+"""The predictions a child left behind: read with distrust, checked against what was asked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Asked", "BadPredictions", "Predictions", "read_predictions"]
+
+SUM_TOLERANCE = 1e-3  # float32 probabilities of many classes add up to one only so closely
+
+
+class BadPredictions(ValueError):
+    """The predictions cannot be scored; the message says what is wrong with which row."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the child was asked for."""
+
+    type: str
+    classes: tuple[str, ...]
+    n_rows: int
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether classes are predicted."""
+        return self.type != "regression"
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Checked predictions for all test rows in order: class codes or values, and probabilities of classes.
+
+    `from_labels` says that the framework gave labels only and the probabilities are 0 and 1.
+    """
+
+    values: np.ndarray
+    probabilities: np.ndarray | None = None
+    from_labels: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every row got the same answer."""
+        answers = self.values[:, None] if self.probabilities is None else self.probabilities
+        return bool(len(answers) > 1 and (answers == answers[0]).all())
+
+
+def read_predictions(out: Path, asked: Asked) -> Predictions | None:
+    """Read and check `predictions.npz` or `predictions.csv`; None when there is neither.
+
+    Raises BadPredictions. Nothing the child wrote is trusted: no links are followed, no pickles are
+    read, and files much larger than the answer asked for are refused.
+    """
+    for name, read in (("predictions.npz", _from_npz), ("predictions.csv", _from_csv)):
+        try:
+            descriptor = os.open(out / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise BadPredictions(f"{name} cannot be opened: {error.strerror}") from None
+        with open(descriptor, "rb") as file:
+            _check_size(os.fstat(descriptor).st_size, asked, name)
+            try:
+                arrays = read(file, asked)
+            except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, csv.Error) as error:
+                if isinstance(error, BadPredictions):
+                    raise
+                raise BadPredictions(f"{name} cannot be read: {error}") from None
+        return _check(arrays, asked)
+    return None
+
+
+def _check_size(size: int, asked: Asked, name: str) -> None:
+    most = 2**20 + 64 * max(1, asked.n_rows) * (len(asked.classes) + 4) * 4
+    if size > most:
+        raise BadPredictions(f"{name} has {size} bytes; {asked.n_rows} rows need far less")
+
+
+def _from_npz(file: Any, asked: Asked) -> dict[str, Any]:
+    import numpy as np
+
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            _check_size(info.file_size, asked, f"predictions.npz, {info.filename}")
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in ("row", "prediction", "probabilities") if name in stored}
+    if "prediction" not in arrays:
+        raise BadPredictions("predictions.npz has no array 'prediction'")
+    return arrays
+
+
+def _from_csv(file: Any, asked: Asked) -> dict[str, Any]:
+    import numpy as np
+
+    rows = list(csv.reader(io.TextIOWrapper(file, encoding="utf-8", newline="")))
+    header, rows = (rows[0], rows[1:]) if rows else ([], [])
+    for name in ("row", "prediction"):
+        if name not in header:
+            raise BadPredictions(
+                f"predictions.csv has no column '{name}'; it has {', '.join(header) or 'none'}"
+            )
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(header):
+            raise BadPredictions(
+                f"predictions.csv, line {number} has {len(row)} fields, the header has {len(header)}"
+            )
+    cells = dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else {name: () for name in header}
+    arrays: dict[str, Any] = {"row": np.array(cells["row"], dtype=np.int64)}
+    kind = object if asked.is_classification else np.float64
+    arrays["prediction"] = np.array(cells["prediction"], dtype=kind)
+    names = [f"p{i}" for i in range(len(asked.classes))]
+    if asked.is_classification and any(name in header for name in names):
+        missing = [name for name in names if name not in header]
+        if missing:
+            raise BadPredictions(f"predictions.csv has no column '{missing[0]}': one per class is needed")
+        arrays["probabilities"] = np.array([cells[name] for name in names], dtype=np.float64).T
+    return arrays
+
+
+def _check(arrays: dict[str, Any], asked: Asked) -> Predictions:
+    import numpy as np
+
+    prediction = np.asarray(arrays["prediction"])
+    if prediction.ndim != 1:
+        raise BadPredictions(f"the predictions have shape {prediction.shape}, not one per row")
+    _check_rows(arrays.get("row"), len(prediction), asked.n_rows)
+    if not asked.is_classification:
+        values = prediction.astype(np.float64)
+        _refuse(~np.isfinite(values), values, "is not a finite number")
+        return Predictions(values)
+    codes = _codes(prediction, asked.classes)
+    if arrays.get("probabilities") is None:
+        return Predictions(codes, np.eye(len(asked.classes))[codes], from_labels=True)
+    return Predictions(codes, _probabilities(np.asarray(arrays["probabilities"]), asked))
+
+
+def _check_rows(rows: Any, found: int, asked: int) -> None:
+    import numpy as np
+
+    if found != asked:
+        raise BadPredictions(f"there are {found} predictions for {asked} test rows")
+    if rows is None:
+        return
+    rows = np.asarray(rows)
+    if rows.shape != (asked,) or not np.issubdtype(rows.dtype, np.integer):
+        raise BadPredictions("the row numbers are not one whole number per prediction")
+    wrong = np.flatnonzero(rows != np.arange(asked))
+    if len(wrong):
+        first = wrong[0]
+        raise BadPredictions(
+            f"the rows are in another order than asked: place {first} speaks of row {rows[first]}"
+        )
+
+
+def _codes(prediction: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+    import numpy as np
+
+    if np.issubdtype(prediction.dtype, np.integer):
+        _refuse(
+            (prediction < 0) | (prediction >= len(classes)),
+            prediction,
+            f"is no class code below {len(classes)}",
+        )
+        return prediction.astype(np.int64)
+    place = {name: code for code, name in enumerate(classes)}
+    codes = np.array([place.get(str(label), -1) for label in prediction], dtype=np.int64)
+    _refuse(codes < 0, prediction, f"is none of the classes {', '.join(classes[:10])}")
+    return codes
+
+
+def _probabilities(found: np.ndarray, asked: Asked) -> np.ndarray:
+    import numpy as np
+
+    if found.shape != (asked.n_rows, len(asked.classes)):
+        raise BadPredictions(
+            f"the probabilities have shape {found.shape}, asked was {(asked.n_rows, len(asked.classes))}"
+        )
+    if not np.issubdtype(found.dtype, np.number) or np.issubdtype(found.dtype, np.complexfloating):
+        raise BadPredictions("the probabilities are not numbers")
+    values = found.astype(np.float64)
+    _refuse(~np.isfinite(values), values, "is not a finite probability")
+    _refuse(values < -SUM_TOLERANCE, values, "is a negative probability")
+    sums = values.sum(axis=1)
+    _refuse(np.abs(sums - 1) > SUM_TOLERANCE, sums, "is what the probabilities add up to, not one")
+    values = np.clip(values, 0.0, None)
+    return np.asarray(values / values.sum(axis=1, keepdims=True))
+
+
+def _refuse(wrong: np.ndarray, values: np.ndarray, what: str) -> None:
+    """Raise with the first wrong value, its row and how many more there are."""
+    import numpy as np
+
+    places = np.argwhere(wrong)
+    if len(places):
+        first = tuple(places[0])
+        more = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+        raise BadPredictions(f"row {first[0]}: {values[first]} {what}{more}")

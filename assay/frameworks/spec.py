@@ -1,0 +1,160 @@
+"""What a framework is: its folder, version, parameters and needs; and how a name is found."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from assay.errors import ConfigError
+from assay.plugins import entry_point_names, suggest
+
+__all__ = ["FrameworkSpec", "builtin_names", "find_framework", "find_frameworks", "list_frameworks"]
+
+HERE = Path(__file__).resolve().parent
+ROLES = ("constant", "baseline", "framework", "model")
+FORMATS = ("npz", "csv", "parquet")
+
+
+@dataclass(frozen=True)
+class FrameworkSpec:
+    """Who does the learning, as `framework.toml` says it.
+
+    Attributes:
+        version: part of the key; a package's version for frameworks that are thin over one.
+        role: `constant` may train nothing and is what failures are imputed with; `baseline`,
+            `framework` and `model` only group rows.
+        environment: `assay` runs on Assay's own interpreter; `own` in an environment built from its lock;
+            `none` for a program that needs no Python.
+        command: for programs that honour the contract without our child: words, in which `{job}` and
+            `{framework}` stand for the two folders.
+        files: further files, relative to the folder, that the adapter may read.
+        stops_by: `count` or `time`; only the former promises the same predictions twice.
+        network: whether its sandbox may reach the network; shown in every row.
+    """
+
+    name: str
+    version: str
+    folder: Path
+    description: str = ""
+    role: str = "framework"
+    environment: str = "assay"
+    lock: Path | None = None
+    python: str = ""
+    adapter: Path | None = None
+    command: tuple[str, ...] = ()
+    format: str = "npz"
+    types: tuple[str, ...] = ("binary", "multiclass", "regression")
+    stops_by: str = "time"
+    network: bool = False
+    params: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
+    extends: str = ""
+    project: str = ""
+
+    def digest(self) -> str:
+        """Return a digest of the files that do the work: a circumstance, not part of the key."""
+        total = hashlib.sha256()
+        for path in (self.adapter, self.lock, *self.files):
+            if path is not None:
+                total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        total.update(repr((self.command, self.format, self.environment, self.python)).encode())
+        return total.hexdigest()
+
+    def with_params(self, params: Mapping[str, Any]) -> FrameworkSpec:
+        """Return the same framework with some parameters set otherwise."""
+        return replace(self, params={**self.params, **params})
+
+
+def builtin_names() -> list[str]:
+    """Return the names of the frameworks that come with Assay."""
+    return sorted(
+        path.parent.name for path in HERE.glob("*/framework.toml") if path.parent.name != "estimator"
+    )
+
+
+def list_frameworks() -> list[FrameworkSpec]:
+    """Return all frameworks that can be named: built-in, then from installed packages."""
+    names = [*builtin_names(), *(name for name in entry_point_names("frameworks"))]
+    return [find_framework(name) for name in names]
+
+
+def find_frameworks(text: str, params: Mapping[str, Mapping[str, Any]] | None = None) -> list[FrameworkSpec]:
+    """Return the frameworks of a comma-separated list; `params` are settings by framework name."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise ConfigError("No framework is named. Give one or several, for example constant,random_forest.")
+    specs = [find_framework(word) for word in words]
+    names = [spec.name for spec in specs]
+    for name in names:
+        if names.count(name) > 1 and len(
+            {(s.name, s.version) for s in specs if s.name == name}
+        ) < names.count(name):
+            raise ConfigError(f"Framework '{name}' is named twice.")
+    for name in params or {}:
+        if name not in names:
+            raise ConfigError(f"--set speaks of framework '{name}', which is not run. {suggest(name, names)}")
+    return [spec.with_params((params or {}).get(spec.name, {})) for spec in specs]
+
+
+def find_framework(text: str) -> FrameworkSpec:
+    """Return the framework a word means: a name, `name:version`, a folder, or `file.py:Class`."""
+    from assay.frameworks.toml import read_folder
+
+    file, _, class_name = text.rpartition(":")
+    if file.endswith(".py"):
+        return _estimator(Path(file), class_name)
+    if text.endswith(".py"):
+        raise ConfigError(f"'{text}' is a file: name the class in it, for example {text}:MyEstimator.")
+    if "/" in text or text.startswith(".") or (Path(text) / "framework.toml").is_file():
+        return read_folder(Path(text), find_framework)
+    name, _, version = text.partition(":")
+    return read_folder(_folder_of(name), find_framework, version)
+
+
+def _folder_of(name: str) -> Path:
+    wanted = _plain(name)
+    for known in builtin_names():
+        if _plain(known) == wanted:
+            return HERE / known
+    # AMLB's one name that is more than another spelling of ours.
+    if wanted == "constantpredictor":
+        return HERE / "constant"
+    points = entry_point_names("frameworks")
+    for known, point in points.items():
+        if _plain(known) == wanted:
+            return Path(point.load())
+    raise ConfigError(f"Unknown framework '{name}'. {suggest(name, [*builtin_names(), *points])}")
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _estimator(file: Path, class_name: str) -> FrameworkSpec:
+    """Make a framework of one scikit-learn estimator class in a user's file."""
+    if not file.is_file():
+        raise ConfigError(
+            f"There is no file '{file}'. Give the path of a Python file and a class: file.py:Class."
+        )
+    if not class_name.isidentifier():
+        raise ConfigError(f"'{class_name}' is no class name. Write {file}:MyEstimator.")
+    text = file.read_bytes()
+    if not re.search(rb"\b" + class_name.encode() + rb"\b", text):
+        raise ConfigError(
+            f"{file} does not mention '{class_name}'. Name a class or function that the file defines."
+        )
+    from assay.frameworks.toml import read_folder
+
+    base = read_folder(HERE / "estimator", find_framework)
+    return replace(
+        base,
+        name=class_name,
+        version=hashlib.sha256(text).hexdigest()[:12],
+        description=f"{class_name} from {file.name}",
+        params={"_file": file.name, "_class": class_name},
+        files=(file.resolve(),),
+    )

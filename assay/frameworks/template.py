@@ -1,0 +1,56 @@
+"""The folder that `assay framework new` makes: small, commented, and working as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.errors import ConfigError
+
+__all__ = ["write_template"]
+
+TOML = """\
+name = "{name}"
+description = "One sentence on what it does."
+version = "1"
+environment = "assay"   # Assay's own interpreter; "own" builds one from locks/VERSION.txt
+stops_by = "count"      # or "time": only the former promises the same predictions twice
+
+[params]                # handed to fit; change with --set {name}.KEY=VALUE
+max_depth = 3
+"""
+
+ADAPTER = '''\
+"""{name}: two functions are all it takes."""
+
+from assay_contract import Prediction
+from assay_encode import Encoder
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+
+def fit(train, budget, params):
+    """Learn from train.X (a DataFrame) or an Encoder's matrix, and train.y; stay within budget.seconds."""
+    encoder = Encoder().fit(train)
+    kind = DecisionTreeClassifier if train.is_classification else DecisionTreeRegressor
+    model = kind(random_state=train.seed, **params).fit(encoder.transform(train), train.y)
+    train.report(models_count=1)
+    return encoder, model
+
+
+def predict(model, test):
+    """Say what the model thinks of the test rows; `classes` tells the order of its probability columns."""
+    encoder, tree = model
+    X = encoder.transform(test)
+    if hasattr(tree, "classes_"):
+        return Prediction(probabilities=tree.predict_proba(X), classes=tree.classes_)
+    return Prediction(values=tree.predict(X))
+'''
+
+
+def write_template(name: str, folder: Path) -> Path:
+    """Write a framework's folder; refuses one that exists."""
+    if folder.exists():
+        raise ConfigError(f"{folder} exists already. Choose another name, or --folder.")
+    folder.mkdir(parents=True)
+    (folder / "framework.toml").write_text(TOML.format(name=name), encoding="utf-8")
+    (folder / "adapter.py").write_text(ADAPTER.format(name=name), encoding="utf-8")
+    return folder

@@ -1,0 +1,1 @@
+"""What is to be done: jobs, constraints, plans, outcomes, and the layout of a job on disk."""

@@ -1,0 +1,197 @@
+"""What one job may use: `1h8c`, `10m4c16g`, or a name from a file. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assay.errors import ConfigError
+from assay.plugins import suggest
+
+__all__ = ["KNOWN", "Constraint", "parse_constraint", "parse_duration", "parse_size", "read_constraint"]
+
+GB = 1024  # in MiB; sizes are binary: 16g is 16 GiB
+HOUR = 3600.0
+_UNITS = {"d": 86400.0, "h": HOUR, "m": 60.0, "s": 1.0}
+_WRITTEN = re.compile(
+    r"(?P<time>(?:\d+(?:\.\d+)?[dhms])+)(?P<cores>\d+)c(?:(?P<memory>\d+(?:\.\d+)?)g)?", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """Time, cores, memory and disk of one job, and the leeway beyond its time.
+
+    `memory_mb` None means a share of the machine, decided and recorded at run time, never part of the
+    key. `leeway_s` None means min(time, 1 h). `phase_limits_s` sets limits of phases other than fit.
+    `max_folds` runs only the first folds of each task, as AMLB's `test` constraint does. `tasks` holds
+    overrides by task name.
+    """
+
+    name: str
+    time_s: float
+    cores: int
+    memory_mb: int | None = None
+    disk_mb: int = 20 * GB
+    leeway_s: float | None = None
+    max_folds: int | None = None
+    phase_limits_s: Mapping[str, float] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for what in ("time_s", "cores", "memory_mb", "disk_mb", "max_folds"):
+            value = getattr(self, what)
+            if value is not None and value <= 0:
+                raise ConfigError(f"Constraint '{self.name}' has {what} {value:g}: it must be above zero.")
+        if self.leeway_s is not None and self.leeway_s < 0:
+            raise ConfigError(
+                f"Constraint '{self.name}' has leeway {self.leeway_s:g}: it must not be negative."
+            )
+
+    @property
+    def effective_leeway_s(self) -> float:
+        """Return the leeway in seconds, with its default."""
+        return min(self.time_s, HOUR) if self.leeway_s is None else self.leeway_s
+
+    def limit_s(self, phase: str) -> float:
+        """Return how long a phase may take before the job is stopped."""
+        if phase == "fit":
+            return self.time_s + self.effective_leeway_s
+        default = max(300.0, self.time_s) if phase == "predict" else 300.0
+        return float(self.phase_limits_s.get(phase, default))
+
+    @property
+    def worst_case_s(self) -> float:
+        """Return the longest a job can take, all phases together."""
+        return sum(self.limit_s(phase) for phase in ("start", "load", "fit", "predict", "timing"))
+
+    def identity(self) -> dict[str, Any]:
+        """Return what goes into a job's key: what the user asked for, never what the machine has."""
+        said: dict[str, Any] = {"time_s": self.time_s, "cores": self.cores, "memory_mb": self.memory_mb}
+        said["disk_mb"], said["leeway_s"] = self.disk_mb, self.effective_leeway_s
+        if self.phase_limits_s:
+            said["phase_limits_s"] = dict(sorted(self.phase_limits_s.items()))
+        return said
+
+    def for_task(self, task: str) -> Constraint:
+        """Return the constraint with the overrides for this task applied."""
+        if not self.tasks:
+            return self
+        said = self.tasks.get(task)
+        plain = replace(self, tasks={})
+        return replace(plain, **_fields(said, f"constraint '{self.name}', task {task}")) if said else plain
+
+
+KNOWN = {
+    "1h4c": Constraint("1h4c", HOUR, 4),
+    "1h8c": Constraint("1h8c", HOUR, 8),
+    "4h8c": Constraint("4h8c", 4 * HOUR, 8),
+    "8h8c": Constraint("8h8c", 8 * HOUR, 8),
+    # AMLB's gp3 constraints ask for a 100 GB volume; its volume type is a matter of the machine.
+    "1h8c_gp3": Constraint("1h8c_gp3", HOUR, 8, disk_mb=100 * GB),
+    "4h8c_gp3": Constraint("4h8c_gp3", 4 * HOUR, 8, disk_mb=100 * GB),
+    "test": Constraint("test", 600.0, 4, max_folds=2),
+}
+
+
+def parse_duration(text: str | int | float, where: str = "") -> float:
+    """Return seconds: `90`, `"90s"`, `"1h30m"`."""
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        return float(text)
+    parts = re.findall(r"(\d+(?:\.\d+)?)([dhms])", str(text).lower())
+    if not parts or "".join(n + u for n, u in parts) != str(text).lower().replace(" ", ""):
+        raise ConfigError(f"'{text}' is not a time{_at(where)}. Write for example 30s, 10m, 1h or 1h30m.")
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def parse_size(text: str | int | float, where: str = "") -> int:
+    """Return MiB: `"16g"`, `"512m"`, `"16GB"`; a bare number is MiB."""
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        return int(text)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mgt])i?b?", str(text).strip().lower())
+    if not match:
+        raise ConfigError(f"'{text}' is not a size{_at(where)}. Write for example 512m, 16g or 1t.")
+    return int(float(match[1]) * {"m": 1, "g": GB, "t": GB * GB}[match[2]])
+
+
+def parse_constraint(text: str) -> Constraint:
+    """Understand a constraint as written: time, cores and perhaps memory in GiB."""
+    match = _WRITTEN.fullmatch(text.strip())
+    if not match:
+        raise ConfigError(
+            f"Constraint '{text}' is not understood. Write time, cores and perhaps memory, for example 30s1c, "
+            "1h8c or 10m4c16g; or a name from a constraints file (--constraints FILE)."
+        )
+    memory = parse_size(match["memory"] + "g") if match["memory"] else None
+    return Constraint(text.strip(), parse_duration(match["time"]), int(match["cores"]), memory)
+
+
+def read_constraint(
+    text: str, named: Mapping[str, Mapping[str, Any]] | None = None, where: str = ""
+) -> Constraint:
+    """Return the constraint that `text` means: a name from a file, one of AMLB's, or as written."""
+    if named and text in named:
+        said = _fields(named[text], f"{where or 'constraints'}, {text}")
+        if "time_s" not in said or "cores" not in said:
+            raise ConfigError(f"Constraint '{text}'{_at(where)} needs at least 'time' and 'cores'.")
+        return Constraint(name=text, **said)
+    if text in KNOWN:
+        return KNOWN[text]
+    try:
+        return parse_constraint(text)
+    except ConfigError:
+        if named and not re.match(r"\d", text):
+            raise ConfigError(
+                f"Unknown constraint '{text}'{_at(where)}. {suggest(text, [*named, *KNOWN])}"
+            ) from None
+        raise
+
+
+_READ = {
+    "time": ("time_s", parse_duration),
+    "cores": ("cores", lambda value, where: _whole(value, "cores", where)),
+    "memory": ("memory_mb", parse_size),
+    "disk": ("disk_mb", parse_size),
+    "leeway": ("leeway_s", parse_duration),
+    "folds": ("max_folds", lambda value, where: _whole(value, "folds", where)),
+}
+
+
+def _fields(said: Mapping[str, Any], where: str) -> dict[str, Any]:
+    if not isinstance(said, Mapping):
+        raise ConfigError(f"{where}: expected keys such as time and cores, got {said!r}.")
+    out: dict[str, Any] = {}
+    for key, value in said.items():
+        if key in _READ:
+            name, read = _READ[key]
+            out[name] = read(value, f"{where}, {key}")
+        elif key == "phases":
+            out["phase_limits_s"] = {
+                phase: parse_duration(limit, where) for phase, limit in dict(value).items()
+            }
+            _known(out["phase_limits_s"], ("start", "load", "predict", "timing"), f"{where}, phases")
+        elif key == "tasks":
+            out["tasks"] = dict(value)
+        else:
+            raise ConfigError(
+                f"Unknown key '{key}' in {where}. {suggest(str(key), [*_READ, 'phases', 'tasks'])}"
+            )
+    return out
+
+
+def _known(keys: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
+    for key in keys:
+        if key not in names:
+            raise ConfigError(f"Unknown phase '{key}' in {where}. {suggest(key, names)}")
+
+
+def _whole(value: Any, what: str, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(f"{what} is {value!r}{_at(where)}: it must be a whole number.")
+    return value
+
+
+def _at(where: str) -> str:
+    return f" in {where}" if where else ""

@@ -1,0 +1,101 @@
+"""A job: framework × task × fold × constraint × seed, with a stable key. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from assay.data.task import Fold, Task
+from assay.frameworks.spec import FrameworkSpec
+from assay.jobs.constraint import Constraint
+
+__all__ = ["DEFAULT_SEED", "Job", "JobGroup", "job_seed"]
+
+DEFAULT_SEED = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """One thing to be done, known by its key.
+
+    The key covers the framework's name, version and parameters, the task's data and splits, the fold, the
+    constraint as asked for, and the run's seed; not the adapter's text, the lock or the machine, which
+    are circumstances. `seed` is what the framework is given: the same for all frameworks on a fold.
+    """
+
+    key: str
+    framework: str
+    version: str
+    params: Mapping[str, Any]
+    task: str
+    task_id: str
+    task_digest: str
+    type: str
+    metrics: tuple[str, ...]
+    repeat: int
+    fold: int
+    constraint: Constraint
+    run_seed: int
+    seed: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values for `job.json` of the job's folder."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Job:
+        """Make a job from what `to_json` returned."""
+        data = dict(value)
+        data["metrics"] = tuple(data["metrics"])
+        data["constraint"] = Constraint(**data["constraint"])
+        return cls(**data)
+
+
+def job_seed(run_seed: int, task_digest: str, repeat: int, fold: int) -> int:
+    """Return the seed for a fold, H(run seed, task, fold), within 31 bits as most libraries want."""
+    text = f"{run_seed}|{task_digest}|{repeat}|{fold}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") & 0x7FFFFFFF
+
+
+class JobGroup:
+    """The jobs of one framework on one task under one constraint: all but the fold is hashed once."""
+
+    def __init__(self, framework: FrameworkSpec, task: Task, constraint: Constraint, run_seed: int) -> None:
+        said = {
+            "framework": framework.name,
+            "version": framework.version,
+            "params": framework.params,
+            "task": task.digest,
+            "constraint": constraint.identity(),
+            "seed": run_seed,
+        }
+        self._hash = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+        self._template = Job(
+            key="",
+            framework=framework.name,
+            version=framework.version,
+            params=framework.params,
+            task=task.name,
+            task_id=task.id,
+            task_digest=task.digest,
+            type=task.type,
+            metrics=task.metrics,
+            repeat=0,
+            fold=0,
+            constraint=replace(constraint, tasks={}),
+            run_seed=run_seed,
+            seed=0,
+        )
+
+    def job(self, fold: Fold) -> Job:
+        """Return the job for one fold."""
+        digest = self._hash.copy()
+        digest.update(f"|{fold.repeat}|{fold.fold}".encode())
+        values = dict(self._template.__dict__)
+        values["key"] = digest.hexdigest()[:24]
+        values["repeat"], values["fold"] = fold.repeat, fold.fold
+        values["seed"] = job_seed(values["run_seed"], values["task_digest"], fold.repeat, fold.fold)
+        return Job(**values)

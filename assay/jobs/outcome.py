@@ -1,0 +1,164 @@
+"""What happened to an attempt, as facts; and `classify`: facts → status. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+__all__ = ["FAILED", "STATUSES", "Facts", "PredictionCheck", "Status", "Verdict", "classify"]
+
+Status = Literal[
+    "ok", "timeout", "memory", "crash", "disk", "error", "invalid_predictions", "setup", "data", "lost"
+]
+STATUSES: tuple[Status, ...] = (
+    "ok", "timeout", "memory", "crash", "disk", "error", "invalid_predictions", "setup", "data", "lost",
+)  # fmt: skip
+FAILED: tuple[Status, ...] = STATUSES[1:]
+SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
+
+
+@dataclass(frozen=True)
+class PredictionCheck:
+    """Whether an attempt's predictions can be scored: `problem` is empty when they can."""
+
+    found: bool
+    problem: str = ""
+    constant: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the supervisor saw of one attempt; immutable, and no verdict in it.
+
+    Seconds are of the supervisor's monotonic clock; `phases` the time spent in each; `phase` the last one
+    reached. `stopped_for` is why the supervisor killed the tree ("time", "disk", "memory" where memory
+    is only watched), or empty. `memory_peak_mb` is sampled anonymous and shared memory;
+    `memory_cgroup_peak_mb` also counts page cache.
+    """
+
+    enforcement: str
+    blindness: str
+    phase: str = "start"
+    phases: Mapping[str, float] = field(default_factory=dict)
+    wall_s: float = 0.0
+    exit_code: int | None = None
+    signal: int | None = None
+    stopped_for: str = ""
+    oom_kills: int = 0
+    memory_limit_mb: int = 0
+    memory_peak_mb: float = 0.0
+    memory_cgroup_peak_mb: float | None = None
+    memory_samples: tuple[tuple[float, float], ...] = ()
+    cpu_s: float = 0.0
+    disk_peak_mb: float = 0.0
+    processes_peak: int = 0
+    process_limit_hits: int = 0
+    left_behind: int = 0
+    log_bytes: int = 0
+    log_cut: bool = False
+    report: Mapping[str, Any] = field(default_factory=dict)
+    report_problem: str = ""
+    setup_problem: str = ""
+    data_problem: str = ""
+    lost_reason: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    surroundings: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values for `outcome.json`."""
+        return {"schema": 1, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Facts:
+        """Make facts from `outcome.json`; keys of later versions are left aside."""
+        names = {f.name for f in fields(cls)}
+        data = {key: item for key, item in value.items() if key in names}
+        data["memory_samples"] = tuple((float(t), float(m)) for t, m in data.get("memory_samples", ()))
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The status that follows from the facts, and a sentence a person understands."""
+
+    status: Status
+    message: str = ""
+
+
+def classify(
+    facts: Facts, check: PredictionCheck, limits_s: Mapping[str, float], role: str = "framework"
+) -> Verdict:
+    """Return the verdict on an attempt.
+
+    Args:
+        facts: what the supervisor saw.
+        check: what the predictions look like.
+        limits_s: the limit of each phase, for the message.
+        role: the framework's; one of role `constant` may train no model.
+    """
+    if facts.data_problem:
+        return Verdict("data", facts.data_problem)
+    if facts.setup_problem:
+        return Verdict("setup", facts.setup_problem)
+    if facts.lost_reason:
+        return Verdict("lost", facts.lost_reason)
+    if facts.stopped_for == "disk":
+        return Verdict("disk", f"It wrote {facts.disk_peak_mb:.0f} MB, more than its disk limit.")
+    if check.found and not check.problem and _is_safe(facts):
+        return _trained(facts, role)
+    stopped = _stopped(facts, limits_s)
+    if stopped is not None:
+        return stopped
+    error = facts.report.get("error")
+    if facts.report.get("invalid_predictions"):
+        return Verdict("invalid_predictions", str(error["message"]) if error else "")
+    if error:
+        return _raised(facts, error)
+    if facts.exit_code not in (0, None):
+        return Verdict(
+            "error", f"It ended with exit code {facts.exit_code} and without a report; the log may tell why."
+        )
+    if not check.found:
+        return Verdict("error", "It ended as if all were well, but wrote no predictions.")
+    return Verdict("invalid_predictions", check.problem)
+
+
+def _is_safe(facts: Facts) -> bool:
+    """Whether the predictions were complete before anything went wrong: they were written before `timing`."""
+    if facts.phase in ("timing", "end"):
+        return True
+    return facts.exit_code == 0 and not facts.stopped_for
+
+
+def _trained(facts: Facts, role: str) -> Verdict:
+    if role != "constant" and facts.report.get("models_count") == 0:
+        return Verdict("error", "By its own account the framework trained no model.")
+    return Verdict(
+        "ok", f"{facts.oom_kills} of its processes were killed for memory." if facts.oom_kills else ""
+    )
+
+
+def _stopped(facts: Facts, limits_s: Mapping[str, float]) -> Verdict | None:
+    if facts.stopped_for == "memory" or (facts.oom_kills and facts.exit_code != 0):
+        peak = f"; the highest seen was {facts.memory_peak_mb:.0f} MB" if facts.memory_peak_mb else ""
+        return Verdict(
+            "memory", f"It was killed for using more than its {facts.memory_limit_mb} MB of memory{peak}."
+        )
+    if facts.stopped_for == "time":
+        limit = limits_s.get(facts.phase, 0.0)
+        return Verdict("timeout", f"The {facts.phase} phase passed its limit of {limit:g} s and was stopped.")
+    if facts.signal is not None:
+        name = SIGNALS.get(facts.signal, f"signal {facts.signal}")
+        return Verdict("crash", f"It died of {name} in the {facts.phase} phase.")
+    return None
+
+
+def _raised(facts: Facts, error: Mapping[str, Any]) -> Verdict:
+    message = f"{error.get('type', 'Error')}: {error.get('message', '')}".strip()
+    if error.get("type") == "MemoryError":
+        return Verdict("memory", message)
+    if facts.report.get("import_failed"):
+        return Verdict("setup", f"The adapter cannot be imported here: {message}")
+    return Verdict("error", message)

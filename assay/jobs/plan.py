@@ -1,0 +1,98 @@
+"""Suite × frameworks × constraint × folds → jobs, in a useful order, with their cost. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from assay.data.task import Fold, Task
+from assay.errors import ConfigError
+from assay.frameworks.spec import FrameworkSpec
+from assay.jobs.constraint import Constraint
+from assay.jobs.job import DEFAULT_SEED, Job, JobGroup
+
+__all__ = ["Cost", "Plan", "cost", "plan_jobs"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Jobs in the order in which they should run, with what they refer to.
+
+    `unsuited` counts the jobs that were not planned because a framework does not do that type of task.
+    """
+
+    jobs: tuple[Job, ...]
+    tasks: tuple[Task, ...]
+    frameworks: tuple[FrameworkSpec, ...]
+    constraint: Constraint
+    unsuited: tuple[tuple[str, str], ...] = ()
+
+    def task(self, job: Job) -> Task:
+        """Return the task of a job."""
+        return next(task for task in self.tasks if task.name == job.task)
+
+    def framework(self, job: Job) -> FrameworkSpec:
+        """Return the framework of a job."""
+        return next(s for s in self.frameworks if (s.name, s.version) == (job.framework, job.version))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a plan takes: `budget_h` if every framework uses its time, `worst_h` if every limit is reached."""
+
+    jobs: int
+    budget_h: float
+    worst_h: float
+    wall_h: float
+    parallel: int
+
+
+def plan_jobs(
+    tasks: Sequence[Task],
+    frameworks: Sequence[FrameworkSpec],
+    constraint: Constraint,
+    folds: Collection[int] | None = None,
+    seed: int = DEFAULT_SEED,
+) -> Plan:
+    """Plan every framework on every task and fold.
+
+    The first fold of every task comes first, for all frameworks: a run stopped half way has compared all
+    frameworks on as many tasks as it could. `folds` keeps only these fold numbers.
+    """
+    chosen = [_folds(task, constraint, folds) for task in tasks]
+    if not any(chosen):
+        raise ConfigError(
+            f"No fold is left to run: --fold asked for {sorted(folds or ())}, the tasks have fewer."
+        )
+    limits = [constraint.for_task(task.name) for task in tasks]
+    groups = [
+        [
+            JobGroup(spec, task, limit, seed) if task.type in spec.types or task.problem else None
+            for spec in frameworks
+        ]
+        for task, limit in zip(tasks, limits, strict=True)
+    ]
+    unsuited = tuple(
+        (spec.name, task.name)
+        for task, row in zip(tasks, groups, strict=True)
+        for spec, group in zip(frameworks, row, strict=True)
+        if group is None
+    )
+    order = sorted(
+        (fold.repeat, fold.fold, i, j) for i, own in enumerate(chosen) for j, fold in enumerate(own)
+    )
+    jobs = [group.job(chosen[i][j]) for _, _, i, j in order for group in groups[i] if group is not None]
+    return Plan(tuple(jobs), tuple(tasks), tuple(frameworks), constraint, unsuited)
+
+
+def _folds(task: Task, constraint: Constraint, wanted: Collection[int] | None) -> list[Fold]:
+    most = constraint.for_task(task.name).max_folds
+    folds = [fold for fold in task.folds if most is None or fold.fold < most]
+    return [fold for fold in folds if wanted is None or fold.fold in wanted]
+
+
+def cost(jobs: Sequence[Job], parallel: int) -> Cost:
+    """Return what these jobs take when `parallel` of them run at a time."""
+    budget = sum(job.constraint.time_s for job in jobs) / 3600
+    worst = sum(job.constraint.worst_case_s for job in jobs) / 3600
+    return Cost(len(jobs), budget, worst, budget / max(1, parallel), parallel)

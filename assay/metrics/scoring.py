@@ -1,0 +1,123 @@
+"""Compute one metric: pick the array it needs, check it, call it."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import DataError
+from assay.metrics.record import Metric, TaskType, UndefinedMetric
+from assay.metrics.registry import BUILTIN, check_type, get_metric
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["score", "signed"]
+
+
+def score(
+    metric: Metric | str,
+    truth: ArrayLike,
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    values: ArrayLike | None = None,
+    *,
+    classes: int | None = None,
+) -> float:
+    """Return the value of a metric for one set of rows; always finite.
+
+    Args:
+        metric: a metric or its name.
+        truth: class codes 0..k-1, or values.
+        labels: predicted class codes.
+        probabilities: n×k, columns in class order.
+        values: predicted values.
+        classes: the task's number of classes; without it the columns of `probabilities` tell.
+
+    Raises:
+        UndefinedMetric: it has no value here: what it needs was not predicted, no rows, one class only …
+        ConfigError: it is not for this type of task.
+        DataError: the arrays do not fit each other.
+    """
+    metric = get_metric(metric) if isinstance(metric, str) else metric
+    if probabilities is not None:
+        probabilities = _floats("probability matrix", probabilities, ndim=2)
+        classes = _agreed_classes(probabilities.shape[1], classes)
+    types = _possible_types(labels, values, classes)
+    if types and not set(types) & set(metric.types):
+        check_type(metric, types[-1])
+    prediction = {"labels": labels, "probabilities": probabilities, "values": values}[metric.needs]
+    if prediction is None:
+        raise UndefinedMetric(f"Metric '{metric.name}' needs predicted {metric.needs}, and there are none.")
+    if metric.needs == "values":
+        return _call(metric, _floats("truth", truth), _floats("prediction", prediction))
+    if metric.needs == "labels":
+        prediction = _codes("prediction", prediction, classes)
+    return _call(metric, _codes("truth", truth, classes), prediction, classes)
+
+
+def signed(metric: Metric, value: float) -> float:
+    """Return the value such that higher is better: AMLB's `result`, whose metric is then `neg_<name>`."""
+    return value if metric.higher_is_better else 0.0 - value  # 0.0 - 0.0 is 0.0, and -0.0 would be printed
+
+
+def _call(metric: Metric, truth: Any, prediction: Any, classes: int | None = None) -> float:
+    if len(truth) != len(prediction):
+        raise DataError(f"There are {len(truth)} true values and {len(prediction)} predictions.")
+    if len(truth) == 0:
+        raise UndefinedMetric(f"Metric '{metric.name}' is undefined: there are no rows.")
+    extra = {"classes": classes} if metric.wants_classes else {}
+    try:
+        value = float(metric.function(truth, prediction, **extra))
+    except Exception as error:
+        # Another's function may fail on one fold, and must not end the scoring of all; ours must not fail.
+        if isinstance(error, UndefinedMetric) or metric.name in BUILTIN:
+            raise
+        raise UndefinedMetric(f"Metric '{metric.name}' fails with {type(error).__name__}: {error}") from error
+    if not isfinite(value):
+        raise UndefinedMetric(f"Metric '{metric.name}' is undefined: its value is {value}.")
+    return value
+
+
+def _possible_types(
+    labels: ArrayLike | None, values: ArrayLike | None, classes: int | None
+) -> tuple[TaskType, ...]:
+    """Return what the arrays tell about the type of the task; empty when they tell nothing."""
+    if classes is not None:
+        return ("binary",) if classes <= 2 else ("multiclass",)
+    if labels is not None:
+        return ("binary", "multiclass")
+    return ("regression",) if values is not None else ()
+
+
+def _agreed_classes(columns: int, classes: int | None) -> int:
+    if classes is not None and classes != columns:
+        raise DataError(f"The probabilities have {columns} columns, and the task has {classes} classes.")
+    return columns
+
+
+def _floats(what: str, values: ArrayLike, ndim: int = 1) -> NDArray[np.float64]:
+    import numpy as np
+
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != ndim:
+        raise DataError(f"The {what} must have {ndim} dimension(s), not {array.ndim}.")
+    if not np.isfinite(array).all():
+        raise DataError(f"The {what} must hold finite numbers; {(~np.isfinite(array)).sum()} are not.")
+    return array
+
+
+def _codes(what: str, codes: ArrayLike, classes: int | None) -> NDArray[np.int64]:
+    import numpy as np
+
+    array = np.asarray(codes)
+    if array.ndim != 1 or (array.dtype.kind not in "biu" and len(array)):
+        raise DataError(
+            f"The {what} must be a vector of integer class codes, not {array.dtype} of shape {array.shape}."
+        )
+    array = array.astype(np.int64)
+    if len(array) and (array.min() < 0 or (classes is not None and array.max() >= classes)):
+        wrong = array.min() if array.min() < 0 else array.max()
+        raise DataError(f"The {what} holds class code {wrong}; codes are 0 to the number of classes - 1.")
+    return array

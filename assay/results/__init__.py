@@ -1,0 +1,1 @@
+"""What came out: predictions and truth become the scores table."""

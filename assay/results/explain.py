@@ -1,0 +1,95 @@
+"""Say what happened to a job the way a colleague would: phases, memory, the verdict with its evidence, a remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.jobs.folder import AttemptFolder, read_json
+from assay.jobs.job import Job
+from assay.jobs.outcome import Facts
+from assay.store.store import Store, is_held
+
+__all__ = ["Explanation", "explain"]
+
+LOG_LINES = 15
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that `assay explain` shows of a job."""
+
+    job: Job
+    folder: AttemptFolder
+    state: str
+    row: dict[str, Any]
+    facts: Facts | None
+    attempts: int
+    log: tuple[str, ...]
+    remedy: str
+
+
+def explain(store: Store, key: str) -> Explanation:
+    """Gather what is known of a job, whatever its state."""
+    whole = store.find(key)
+    state = store.state(whole)
+    folder = store.folder.job(whole)
+    attempts = folder.attempts()
+    attempt = folder.attempt(max(1, state.attempt))
+    row = store.row(whole) or {}
+    facts = Facts.from_json(read_json(attempt.outcome)) if attempt.is_complete else None
+    name = "running" if state.state == "running" and is_held(attempt) else state.state
+    job = Job.from_json(read_json(folder.job)) if folder.job.exists() else None
+    if job is None:
+        from assay.errors import StoreError
+
+        raise StoreError(
+            f"Job {whole} is planned but was not tried yet. Run the same command again to start it."
+        )
+    remedy = _remedy(row.get("status", name), job, facts, attempt)
+    return Explanation(job, attempt, name, row, facts, len(attempts), _last_lines(attempt.log), remedy)
+
+
+def _last_lines(path: Path) -> tuple[str, ...]:
+    if not path.exists():
+        return ()
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - 20_000))
+        text = file.read().decode("utf-8", "replace")
+    return tuple(text.splitlines()[-LOG_LINES:])
+
+
+def _remedy(status: str, job: Job, facts: Facts | None, folder: AttemptFolder) -> str:
+    limit = job.constraint
+    phase = facts.phase if facts else ""
+    memory = facts.memory_limit_mb if facts else 0
+    again = "then run the same command with --retry-failed"
+    if status == "timeout" and phase != "fit":
+        return f"The {phase} phase has a limit of its own: raise it under `phases:` in a constraints file, {again}."
+    told = {
+        "ok": "Nothing to do.",
+        "pending": "It was not tried yet: run the same command again.",
+        "running": f"It is running now; follow it with: tail -f {folder.log}",
+        "timeout": f"It was told {limit.time_s:g} s and got {limit.effective_leeway_s:g} s of leeway. Give it a longer "
+        f"constraint, or see in the log what it did at the end; a framework that ignores its budget needs a fix.",
+        "memory": f"Give it more than {memory} MB (for example {_more(limit.time_s, limit.cores, memory)}), or set its "
+        f"own memory parameters with --set {job.framework}.NAME=VALUE, {again}.",
+        "crash": "A native library died. See the last log lines (a Python traceback is there if there was one), try "
+        f"one core fewer, or reproduce it with `assay job shell {job.key[:10]}`.",
+        "disk": f"It may write {limit.disk_mb} MB. Raise `disk:` in a constraints file, or tell the framework to "
+        f"save less, {again}.",
+        "error": f"The framework raised or gave up; the log has its traceback. Reproduce it with `assay job shell "
+        f"{job.key[:10]}`, or send its authors the bundle of `assay job pack {job.key[:10]}`.",
+        "invalid_predictions": "The adapter or the framework must be mended: docs/contract.md says what is asked for. "
+        f"The file is in {folder.out}.",
+        "setup": f"Install what is missing (`assay framework check {job.framework}`, `assay doctor`), {again}.",
+        "data": f"Mend the data or the task file, {again}.",
+        "lost": "The machine or the supervisor went away, not the framework's doing. Check `dmesg` for a system-wide "
+        f"lack of memory, {again}.",
+    }
+    return told.get(status, "")
+
+
+def _more(time_s: float, cores: int, memory_mb: int) -> str:
+    return f"{time_s:g}s{cores}c{max(1, 2 * memory_mb // 1024)}g"

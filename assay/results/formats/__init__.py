@@ -1,0 +1,1 @@
+"""Tables of other tools, in and out."""

@@ -1,0 +1,52 @@
+"""Score stored predictions again, by other metrics; nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.errors import ConfigError
+from assay.frameworks.predictions import Asked, read_predictions
+from assay.jobs.folder import StoreFolder
+from assay.metrics import get_metric
+from assay.results.judge import score_predictions
+from assay.runs.folds import read_task, read_truth
+
+__all__ = ["rescore"]
+
+
+def rescore(
+    store: StoreFolder, rows: Sequence[Mapping[str, Any]], metrics: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the rows with `scores` by these metrics; a task whose type a metric is not for leaves it out."""
+    known = {name: get_metric(name) for name in metrics}
+    out = []
+    for row in rows:
+        fitting = [name for name, metric in known.items() if row["type"] in metric.types]
+        changed = {
+            **row,
+            "scores": dict.fromkeys(fitting),
+            "metric": fitting[0] if fitting else row["metric"],
+        }
+        changed["higher_is_better"] = {name: known[name].higher_is_better for name in fitting}
+        if fitting and row["status"] == "ok":
+            changed["scores"], changed["notes"] = _score(store, row, fitting)
+        changed["score"] = changed["scores"].get(changed["metric"])
+        if fitting:
+            out.append(changed)
+    if rows and not out:
+        raise ConfigError(f"None of the metrics {', '.join(metrics)} is for the types of task in this store.")
+    return out
+
+
+def _score(
+    store: StoreFolder, row: Mapping[str, Any], metrics: Sequence[str]
+) -> tuple[dict[str, float | None], list[str]]:
+    task = read_task(store, row["task_digest"])
+    truth, _ = read_truth(store, row["fold_digest"])
+    out = store.job(row["key"]).attempt(row["attempt"]).out
+    predictions = read_predictions(out, Asked(task.type, task.classes, len(truth)))
+    if predictions is None:
+        return dict.fromkeys(metrics), ["The predictions are no longer in the store."]
+    scores, notes = score_predictions(predictions, truth, task, metrics)
+    return scores, list(notes)

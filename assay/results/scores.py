@@ -1,0 +1,73 @@
+"""THE scores table: one row per job and metric, long. Failed jobs stay in it, with an empty value.
+
+| column | is |
+|---|---|
+| key, attempt | the job, and which attempt counts |
+| framework, version, params | who; params as JSON |
+| role | constant, baseline, framework, model |
+| task, task_id, type | what was learned |
+| repeat, fold | which split |
+| constraint, budget_s, cores | what it was allowed |
+| seed | what the framework was given |
+| status, message | how it ended |
+| metric, value, higher_is_better | the score, in the metric's own direction, full precision |
+| optimised | whether this metric is the one frameworks were asked to optimise |
+| fit_s, predict_s, wall_s, cpu_s, peak_memory_mb | what it took |
+| models_count, constant_predictions | what it did |
+| enforcement, blindness, contended, start | under which conditions |
+| origin | `assay`, or where a foreign row came from |
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["COLUMNS", "long_rows", "scores_table", "write_rows_csv"]
+
+SAME = (
+    "key", "attempt", "framework", "version", "role", "task", "task_id", "type", "repeat", "fold", "constraint",
+    "budget_s", "cores", "seed", "status", "message", "fit_s", "predict_s", "wall_s", "cpu_s", "peak_memory_mb",
+    "models_count", "constant_predictions", "enforcement", "blindness", "contended", "start", "origin",
+)  # fmt: skip
+COLUMNS = (*SAME[:4], "params", *SAME[4:16], "metric", "value", "higher_is_better", "optimised", *SAME[16:])
+
+
+def long_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Turn results rows into one record per job and metric."""
+    out = []
+    for row in rows:
+        same = {name: row[name] for name in SAME}
+        same["params"] = json.dumps(row["params"], sort_keys=True)
+        for metric, value in row["scores"].items():
+            higher = row["higher_is_better"][metric]
+            said = {
+                "metric": metric,
+                "value": value,
+                "higher_is_better": higher,
+                "optimised": metric == row["metric"],
+            }
+            out.append({**same, **said})
+    return out
+
+
+def scores_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the scores table as a DataFrame with the documented columns, also when there are no rows."""
+    import pandas as pd
+
+    return pd.DataFrame(long_rows(rows), columns=list(COLUMNS))
+
+
+def write_rows_csv(file: TextIO, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write results rows, one per job, as CSV; what is not flat is written as JSON."""
+    names = list(rows[0]) if rows else ["key"]
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        cells = (row[name] for name in names)
+        writer.writerow([json.dumps(cell) if isinstance(cell, (dict, list)) else cell for cell in cells])

@@ -1,0 +1,1 @@
+"""Doing it: the supervisor, the sandbox tiers, the machine, the run loop."""

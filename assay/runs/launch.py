@@ -1,0 +1,57 @@
+"""What a supervisor is told about an attempt: the command, its limits and what it may see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+__all__ = ["Launch"]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One attempt to be supervised, as it stands in `attempt.json`.
+
+    Attributes:
+        argv: the command; `{job}`, `{code}` and `{framework}` stand for the folders as the child sees them.
+        code: folder with the child script, the contract and the adapter, read-only for the child.
+        framework: the framework's own folder, for programs without our child; or empty.
+        data: file names in the job folder → files of this fold, read-only.
+        readable: further folders the child may read: interpreter and environment.
+        hidden: folders and files it must not see even where a readable folder holds them.
+        tier: `strict`, `landlock` or `plain`.
+        cores: the cores it may use; `cores_shared` where they could not be claimed for it alone.
+    """
+
+    key: str
+    attempt: int
+    argv: tuple[str, ...]
+    code: str
+    tier: str
+    cores: tuple[int, ...]
+    memory_mb: int
+    disk_mb: int
+    limits_s: Mapping[str, float]
+    data: Mapping[str, str] = field(default_factory=dict)
+    framework: str = ""
+    readable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict)
+    network: bool = False
+    processes: int = 1024
+    cores_shared: bool = False
+    circumstances: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"schema": 1, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Launch:
+        """Make a launch from `attempt.json`."""
+        names = {f.name for f in fields(cls)}
+        data = {key: item for key, item in value.items() if key in names}
+        for key in ("argv", "cores", "readable", "hidden"):
+            data[key] = tuple(data.get(key, ()))
+        return cls(**data)

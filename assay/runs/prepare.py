@@ -1,0 +1,152 @@
+"""Fill an attempt's folder: what the child may know (`job.json`) and what the supervisor must (`attempt.json`)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.data.task import Task
+from assay.frameworks.envs import Environment
+from assay.frameworks.fold_files import file_name
+from assay.frameworks.spec import FrameworkSpec
+from assay.jobs.folder import AttemptFolder, StoreFolder, write_json
+from assay.jobs.job import Job
+from assay.metrics import get_metric
+from assay.runs.folds import FoldFiles
+from assay.runs.launch import Launch
+from assay.runs.machine import Machine
+from assay.settings import Settings
+
+__all__ = ["BATCH_SIZES", "Resources", "code_folder", "describe_job", "make_launch", "write_attempt"]
+
+BATCH_SIZES = (1, 10, 100, 1_000, 10_000)
+HERE = Path(__file__).resolve().parent.parent / "frameworks"
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What an attempt is given on this machine."""
+
+    cores: tuple[int, ...]
+    memory_mb: int
+    tier: str
+    cores_shared: bool = False
+    neighbours: int = 0
+
+
+def describe_job(job: Job, task: Task, spec: FrameworkSpec, resources: Resources) -> dict[str, Any]:
+    """Return `job.json`: everything a framework may know; no name of the dataset, no id, no fold, no path."""
+    metric = get_metric(job.metrics[0])
+    folds = next(f for f in task.folds if (f.repeat, f.fold) == (job.repeat, job.fold))
+    return {
+        "schema": 1,
+        "type": task.type,
+        "metric": Path(metric.name).name.partition(":")[2] or metric.name,
+        "metric_higher_is_better": metric.higher_is_better,
+        "columns": [
+            {"name": c.name, "kind": c.kind, "categories": list(c.categories), "integer": c.integer}
+            for c in task.features
+        ],
+        "target": task.target,
+        "classes": list(task.classes),
+        "n_train": folds.n_train,
+        "n_test": folds.n_test,
+        "format": spec.format,
+        "budget_s": job.constraint.time_s,
+        "cores": len(resources.cores),
+        "memory_mb": resources.memory_mb,
+        "seed": job.seed,
+        "params": dict(job.params),
+        "batch_sizes": list(BATCH_SIZES),
+    }
+
+
+def code_folder(spec: FrameworkSpec, store: StoreFolder) -> Path:
+    """Return a folder of the store with exactly the scripts the child runs, kept by digest as evidence."""
+    digest = spec.digest()
+    folder = store.root / "code" / f"{spec.name}-{digest[:16]}"
+    if folder.exists():
+        return folder
+    partial = folder.with_name(f".{folder.name}.{os.getpid()}")
+    partial.mkdir(parents=True)
+    for name in ("child.py", "contract.py", "encode.py"):
+        shutil.copyfile(HERE / name, partial / name)
+    if spec.adapter is not None:
+        shutil.copyfile(spec.adapter, partial / "adapter.py")
+    for file in spec.files:
+        shutil.copyfile(file, partial / file.name)
+    try:
+        os.rename(partial, folder)
+    except OSError:  # somebody else was faster
+        shutil.rmtree(partial)
+    return folder
+
+
+def make_launch(
+    claim: tuple[Job, AttemptFolder],
+    spec: FrameworkSpec,
+    environment: Environment,
+    files: FoldFiles,
+    resources: Resources,
+    store: StoreFolder,
+    settings: Settings,
+    machine: Machine,
+    more: Mapping[str, Any],
+) -> Launch:
+    """Return what the supervisor is to do; `more` are further circumstances to record."""
+    job, folder = claim
+    argv = spec.command or (str(environment.python), "-I", "{code}/child.py", "{job}", "{code}/adapter.py")
+    limits = {phase: job.constraint.limit_s(phase) for phase in ("start", "load", "fit", "predict", "timing")}
+    if spec.command:  # a program may announce no phases: all its work then counts as its start
+        limits["start"] += limits["load"] + limits["fit"] + limits["predict"]
+    circumstances = {
+        "framework_digest": spec.digest(),
+        "lock_digest": environment.digest,
+        "fold_digest": files.digest,
+        "role": spec.role,
+        "start": "cold",
+        "network": spec.network,
+        "machine": machine.to_json(),
+        "neighbours": resources.neighbours,
+        **more,
+    }
+    return Launch(
+        key=job.key,
+        attempt=folder.number,
+        argv=tuple(argv),
+        code=str(code_folder(spec, store)),
+        tier=resources.tier,
+        cores=resources.cores,
+        memory_mb=resources.memory_mb,
+        disk_mb=job.constraint.disk_mb,
+        limits_s=limits,
+        data={
+            file_name("train", spec.format): str(files.train),
+            file_name("test", spec.format): str(files.test),
+        },
+        framework=str(spec.folder.resolve()) if spec.command else "",
+        readable=tuple(str(path) for path in environment.readable),
+        hidden=_hidden(store, settings, more.get("sources", ())),
+        network=spec.network,
+        cores_shared=resources.cores_shared,
+        circumstances=circumstances,
+    )
+
+
+def _hidden(store: StoreFolder, settings: Settings, sources: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what must not be seen even if it lies inside an interpreter's or environment's folder."""
+    paths = [str(store.root), str(settings.cache / "tables"), str(settings.cache / "resolved")]
+    paths += [str(settings.cache / "splits"), str(settings.cache / "openml"), str(settings.state)]
+    return (*paths, *sources)
+
+
+def write_attempt(folder: AttemptFolder, job_said: Mapping[str, Any], launch: Launch) -> None:
+    """Write the two files and the child's folders."""
+    folder.out.mkdir()
+    folder.tmp.mkdir()
+    write_json(folder.job, job_said, durable=False)
+    write_json(folder.attempt, launch.to_json(), durable=False)

@@ -1,0 +1,300 @@
+"""Control groups, version 1 and 2: a hard limit on memory, processes and cores, and a kill that misses nobody.
+
+Each driver works on a folder tree, so it can be tested on one that is not the kernel's. The version 1 driver
+also uses the version 2 hierarchy of hybrid machines, which has no memory controller there but `cgroup.kill`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+__all__ = ["ROOT", "Cgroup", "CgroupV1", "CgroupV2", "find_cgroup", "sweep"]
+
+ROOT = Path("/sys/fs/cgroup")
+PARENT = "assay"
+V1_NEEDED = ("memory", "pids", "cpuset", "cpuacct")
+KILL_SECONDS = 5.0
+
+
+class Cgroup(Protocol):
+    """One group of processes with limits."""
+
+    def create(self, memory_mb: int, processes: int, cores: Sequence[int]) -> None:
+        """Make the group and set its limits; raises OSError where the machine does not allow it."""
+
+    def join(self, pid: int) -> None:
+        """Put a process into the group."""
+
+    def pids(self) -> list[int]:
+        """Return the processes in the group."""
+
+    def memory_mb(self) -> float:
+        """Return anonymous and shared memory in use, without page cache."""
+
+    def peak_mb(self) -> float | None:
+        """Return the kernel's peak, with page cache."""
+
+    def oom_kills(self) -> int:
+        """Return how many processes were killed for memory."""
+
+    def process_limit_hits(self) -> int:
+        """Return how often a fork was refused."""
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds used by the group."""
+
+    def kill(self) -> int:
+        """Kill all processes of the group; return how many there were."""
+
+    def remove(self) -> None:
+        """Remove the group, which must be empty; again and again is fine."""
+
+
+def find_cgroup(name: str, root: Path = ROOT) -> Cgroup | None:
+    """Return a driver for a new group called `name`, or None where no usable hierarchy is mounted."""
+    if (root / "cgroup.controllers").exists():
+        return CgroupV2(name, root)
+    if all((root / controller).is_dir() for controller in V1_NEEDED):
+        return CgroupV1(name, root)
+    return None
+
+
+def _write(path: Path, value: object) -> None:
+    with open(path, "w", encoding="ascii") as file:
+        file.write(str(value))
+
+
+def _number(path: Path) -> int:
+    return int(path.read_text(encoding="ascii").split()[0])
+
+
+def _table(path: Path) -> dict[str, int]:
+    """Read a file of "name number" lines."""
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except FileNotFoundError:
+        return {}
+    return {
+        words[0]: int(words[1]) for words in map(str.split, lines) if len(words) == 2 and words[1].isdigit()
+    }
+
+
+def _cpu_list(cores: Iterable[int]) -> str:
+    return ",".join(str(core) for core in sorted(cores))
+
+
+def _remove(folders: Iterable[Path]) -> None:
+    """Remove groups and then their parents; a busy group is tried again for a moment."""
+    for folder in folders:
+        for _ in range(50):
+            try:
+                folder.rmdir()
+            except FileNotFoundError:
+                break
+            except OSError:
+                time.sleep(0.02)
+            else:
+                break
+        with contextlib.suppress(OSError):  # another attempt's group is still in it
+            folder.parent.rmdir()
+
+
+def _make(folder: Path) -> None:
+    """Make a group below our parent group, which a neighbour may remove at the same moment."""
+    for _ in range(20):
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+            return
+        except FileNotFoundError:
+            continue
+    folder.mkdir()
+
+
+def _kill_by_list(folder: Path, alive: list[int]) -> None:
+    """Kill what `cgroup.procs` lists until it lists nothing."""
+    deadline = time.monotonic() + KILL_SECONDS
+    while alive and time.monotonic() < deadline:
+        for pid in alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.005)
+        alive = _pids(folder)
+
+
+def _pids(folder: Path) -> list[int]:
+    try:
+        return [int(line) for line in (folder / "cgroup.procs").read_text(encoding="ascii").split()]
+    except (FileNotFoundError, OSError):
+        return []
+
+
+def _own_path(root: Path, controller: str) -> Path:
+    """Return our own group in a version 1 hierarchy, so that limits set around us go on to hold."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return root / controller
+    for line in lines:
+        _, names, path = line.split(":", 2)
+        own = root / controller / path.lstrip("/")
+        if root == ROOT and controller in names.split(",") and own.is_dir():
+            return own
+    return root / controller
+
+
+class CgroupV1:
+    """Version 1: one folder per controller, and the version 2 hierarchy of a hybrid machine for the kill."""
+
+    def __init__(self, name: str, root: Path = ROOT) -> None:
+        self.folders = {c: _own_path(root, c) / PARENT / name for c in V1_NEEDED}
+        unified = root / "unified"
+        self.unified = unified / PARENT / name if (unified / "cgroup.procs").exists() else None
+
+    def create(self, memory_mb: int, processes: int, cores: Sequence[int]) -> None:
+        """Make the folders and write the limits."""
+        for folder in self.folders.values():
+            _make(folder)
+        if self.unified is not None:
+            try:
+                _make(self.unified)
+            except OSError:
+                self.unified = None
+        limit = memory_mb * 2**20
+        _write(self.folders["memory"] / "memory.limit_in_bytes", limit)
+        swap = self.folders["memory"] / "memory.memsw.limit_in_bytes"
+        if swap.exists():
+            _write(swap, limit)
+        _write(self.folders["pids"] / "pids.max", processes)
+        own = self.folders["cpuset"]
+        for folder in (own.parent, own):
+            above = folder.parent
+            if not (folder / "cpuset.mems").read_text(encoding="ascii").strip():
+                _write(folder / "cpuset.mems", (above / "cpuset.mems").read_text(encoding="ascii").strip())
+            if not (folder / "cpuset.cpus").read_text(encoding="ascii").strip():
+                _write(folder / "cpuset.cpus", (above / "cpuset.cpus").read_text(encoding="ascii").strip())
+        _write(own / "cpuset.cpus", _cpu_list(cores))
+
+    def join(self, pid: int) -> None:
+        """Put a process into every hierarchy."""
+        for folder in (*self.folders.values(), self.unified):
+            if folder is not None:
+                _write(folder / "cgroup.procs", pid)
+
+    def pids(self) -> list[int]:
+        """Return the processes in the group."""
+        return _pids(self.folders["pids"])
+
+    def memory_mb(self) -> float:
+        """Return anonymous and shared memory."""
+        stat = _table(self.folders["memory"] / "memory.stat")
+        return (stat.get("total_rss", 0) + stat.get("total_shmem", stat.get("shmem", 0))) / 2**20
+
+    def peak_mb(self) -> float | None:
+        """Return the peak with page cache."""
+        return _number(self.folders["memory"] / "memory.max_usage_in_bytes") / 2**20
+
+    def oom_kills(self) -> int:
+        """Return the kernel's count."""
+        return _table(self.folders["memory"] / "memory.oom_control").get("oom_kill", 0)
+
+    def process_limit_hits(self) -> int:
+        """Return how often a fork was refused."""
+        return _table(self.folders["pids"] / "pids.events").get("max", 0)
+
+    def cpu_s(self) -> float:
+        """Return CPU seconds."""
+        return _number(self.folders["cpuacct"] / "cpuacct.usage") / 1e9
+
+    def kill(self) -> int:
+        """Stop forking, then kill everybody."""
+        alive = self.pids()
+        with contextlib.suppress(OSError):
+            _write(self.folders["pids"] / "pids.max", 0)
+        if self.unified is not None:
+            with contextlib.suppress(OSError):
+                _write(self.unified / "cgroup.kill", 1)
+        _kill_by_list(self.folders["pids"], alive)
+        return len(alive)
+
+    def remove(self) -> None:
+        """Remove the folders."""
+        _remove(folder for folder in (*self.folders.values(), self.unified) if folder is not None)
+
+
+class CgroupV2:
+    """Version 2: one folder. `$ASSAY_CGROUP` names a delegated group to work in; root uses the top."""
+
+    def __init__(self, name: str, root: Path = ROOT) -> None:
+        delegated = os.environ.get("ASSAY_CGROUP")
+        self.base = Path(delegated) if delegated and root == ROOT else root
+        self.folder = self.base / PARENT / name
+
+    def create(self, memory_mb: int, processes: int, cores: Sequence[int]) -> None:
+        """Make the folder, hand the controllers down and write the limits."""
+        self.folder.parent.mkdir(exist_ok=True)
+        for folder in (self.base, self.folder.parent):
+            _write(folder / "cgroup.subtree_control", "+memory +pids +cpuset +cpu")
+        _make(self.folder)
+        _write(self.folder / "memory.max", memory_mb * 2**20)
+        swap = self.folder / "memory.swap.max"
+        if swap.exists():
+            _write(swap, 0)
+        _write(self.folder / "pids.max", processes)
+        _write(self.folder / "cpuset.cpus", _cpu_list(cores))
+
+    def join(self, pid: int) -> None:
+        """Put a process into the group."""
+        _write(self.folder / "cgroup.procs", pid)
+
+    def pids(self) -> list[int]:
+        """Return the processes in the group."""
+        return _pids(self.folder)
+
+    def memory_mb(self) -> float:
+        """Return anonymous and shared memory."""
+        stat = _table(self.folder / "memory.stat")
+        return (stat.get("anon", 0) + stat.get("shmem", 0)) / 2**20
+
+    def peak_mb(self) -> float | None:
+        """Return the peak with page cache; kernels before 5.19 keep none."""
+        path = self.folder / "memory.peak"
+        return _number(path) / 2**20 if path.exists() else None
+
+    def oom_kills(self) -> int:
+        """Return the kernel's count."""
+        return _table(self.folder / "memory.events").get("oom_kill", 0)
+
+    def process_limit_hits(self) -> int:
+        """Return how often a fork was refused."""
+        return _table(self.folder / "pids.events").get("max", 0)
+
+    def cpu_s(self) -> float:
+        """Return CPU seconds."""
+        return _table(self.folder / "cpu.stat").get("usage_usec", 0) / 1e6
+
+    def kill(self) -> int:
+        """Kill everybody at once."""
+        alive = self.pids()
+        with contextlib.suppress(OSError):  # kernels before 5.14 have no cgroup.kill
+            _write(self.folder / "cgroup.kill", 1)
+        _kill_by_list(self.folder, alive)
+        return len(alive)
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        _remove([self.folder])
+
+
+def sweep(name: str, root: Path = ROOT) -> None:
+    """Kill and remove the group of an attempt whose supervisor is gone; nothing happens if there is none."""
+    group = find_cgroup(name, root)
+    if group is not None:
+        group.kill()
+        group.remove()

@@ -1,0 +1,166 @@
+"""The plain tier, with or without Landlock: limits by watching, kill by scan. For machines that offer no more."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from assay.runs.launch import Launch
+from assay.runs.sandbox import Sample, Streams
+from assay.runs.sandbox.spawn import child_environment, spawn
+
+__all__ = ["Plain"]
+
+KILL_SECONDS = 5.0
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/proc",
+    "/sys/fs/cgroup",
+    "/sys/devices/system",
+)
+
+
+class Plain:
+    """Everything a process without privileges can do: a session, affinity, watching, killing by scan."""
+
+    hard_memory = False
+
+    def __init__(self, launch: Launch, folder: Path, landlock: bool) -> None:
+        self.launch = launch
+        self.folder = folder
+        self.landlock = landlock
+        self.blindness = "files" if landlock else "convention"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, streams: Streams) -> int:
+        """Link the fold's files into the folder and start the child there."""
+        for name, path in self.launch.data.items():
+            link = self.folder / name
+            link.unlink(missing_ok=True)
+            link.symlink_to(path)
+        home = str(self.folder / "tmp")
+        path = ":".join(f"{p}/bin" for p in (*self.launch.readable, "/usr/local", "/usr")) + ":/bin"
+        environ = child_environment(self.launch, streams.phases, home, path)
+        names = {"job": str(self.folder), "code": self.launch.code, "framework": self.launch.framework}
+        argv = [word.format(**names) for word in self.launch.argv]
+        argv[0] = shutil.which(argv[0], path=path) or argv[0]
+        before = self._restrict if self.landlock else None
+        self.process = spawn(argv, environ, streams, self.launch, home, before_exec=before)
+        return self.process.pid
+
+    def _restrict(self) -> None:
+        from assay.runs.sandbox.landlock import restrict
+        from assay.runs.sandbox.strict import ETC
+
+        etc = [path for pattern in ETC for path in Path("/etc").glob(pattern)]
+        inputs = [Path(path) for path in self.launch.data.values()]
+        readable = [*map(Path, SYSTEM), *etc, *map(Path, self.launch.readable), Path(self.launch.code)]
+        readable += [self.folder / "job.json", *inputs]
+        if self.launch.framework:
+            readable.append(Path(self.launch.framework))
+        writable = [self.folder / "out", self.folder / "tmp", Path("/dev/shm"), *map(Path, DEVICES)]
+        restrict(readable, writable, self.launch.network)
+
+    def sample(self) -> Sample:
+        """Add up what all descendants use; shared pages are counted once when it gets close."""
+        import psutil
+
+        memory, cpu, members = 0.0, 0.0, _descendants()
+        for member in members:
+            try:
+                with member.oneshot():
+                    memory += member.memory_info().rss / 2**20
+                    times = member.cpu_times()
+                    cpu += times.user + times.system + times.children_user + times.children_system
+            except psutil.Error:
+                continue
+        if memory > 0.8 * self.launch.memory_mb:
+            memory = _shared_once(members)
+        return Sample(memory, len(members), cpu)
+
+    def oom_kills(self) -> int:
+        """Return 0: nobody counts here."""
+        return 0
+
+    def peak_mb(self) -> float | None:
+        """Return None: the kernel keeps no peak of a tree."""
+        return None
+
+    def process_limit_hits(self) -> int:
+        """Return 0: processes are watched, not refused."""
+        return 0
+
+    def kill(self) -> int:
+        """Kill all descendants, orphans included: they are ours because we are the subreaper."""
+        found: set[int] = set()
+        deadline = time.monotonic() + KILL_SECONDS
+        while time.monotonic() < deadline:
+            members = [member for member in _descendants() if not _is_zombie(member)]
+            if not members:
+                break
+            found.update(member.pid for member in members)
+            # Stopped first, so that a fork bomb cannot outrun the scan.
+            for signal_number in (signal.SIGSTOP, signal.SIGKILL):
+                for member in members:
+                    try:
+                        os.kill(member.pid, signal_number)
+                    except ProcessLookupError:
+                        continue
+            time.sleep(0.005)
+            self._reap()
+        return len(found)
+
+    def _reap(self) -> None:
+        """Collect orphans that fell to us, but not the child: its exit status is the supervisor's to read."""
+        own = self.process.pid if self.process else 0
+        for member in _descendants():
+            if member.pid != own and _is_zombie(member):
+                try:
+                    os.waitpid(member.pid, os.WNOHANG)
+                except (ChildProcessError, OSError):
+                    continue
+
+    def close(self) -> None:
+        """Remove the links."""
+        for name in self.launch.data:
+            (self.folder / name).unlink(missing_ok=True)
+
+
+def _descendants() -> list:  # type: ignore[type-arg]
+    import psutil
+
+    try:
+        return psutil.Process().children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _is_zombie(member: object) -> bool:
+    import psutil
+
+    try:
+        return bool(member.status() == psutil.STATUS_ZOMBIE)  # type: ignore[attr-defined]
+    except psutil.Error:
+        return True
+
+
+def _shared_once(members: list) -> float:  # type: ignore[type-arg]
+    import psutil
+
+    total = 0.0
+    for member in members:
+        try:
+            total += member.memory_full_info().pss / 2**20
+        except psutil.Error:
+            continue
+    return total

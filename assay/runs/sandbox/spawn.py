@@ -1,0 +1,103 @@
+"""Start a child the same way in every tier: environment, descriptors, signals, parent-death."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from assay.runs.launch import Launch
+from assay.runs.sandbox import Streams
+
+__all__ = [
+    "PR_SET_CHILD_SUBREAPER",
+    "PR_SET_DUMPABLE",
+    "PR_SET_NO_NEW_PRIVS",
+    "child_environment",
+    "prctl",
+    "spawn",
+]
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+_libc = ctypes.CDLL(None, use_errno=True)
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
+
+
+def prctl(option: int, value: int) -> None:
+    """Set a property of this process; raises OSError."""
+    if _libc.prctl(option, value, 0, 0, 0) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"prctl({option}, {value}): {os.strerror(code)}")
+
+
+def child_environment(launch: Launch, phases: int, home: str, path: str) -> dict[str, str]:
+    """Return the whole environment of a child: nothing of the caller's is passed on."""
+    threads = {name: str(len(launch.cores)) for name in THREAD_VARIABLES}
+    return {
+        "PATH": path,
+        "HOME": home,
+        "TMPDIR": home,
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONHASHSEED": "0",
+        "ASSAY_PHASES": f"/dev/fd/{phases}",
+        **threads,
+        **launch.environ,
+    }
+
+
+def spawn(
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    streams: Streams,
+    launch: Launch,
+    cwd: Path | str,
+    more_fds: Sequence[int] = (),
+    before_exec: Callable[[], None] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own that dies with us.
+
+    Must be called from the main thread: the parent-death signal is tied to the thread.
+    """
+    parent = os.getpid()
+    # A file somewhat larger than the limit may exist, so that the watch sees the limit passed.
+    most_bytes = int(launch.disk_mb * 2**20 * 1.02) + 2**20
+
+    def prepare() -> None:
+        import resource
+
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(125)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+        os.sched_setaffinity(0, launch.cores)
+        if before_exec is not None:
+            before_exec()
+
+    return subprocess.Popen(
+        list(argv),
+        env=dict(environ),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=streams.output,
+        stderr=streams.output,
+        pass_fds=(streams.phases, *more_fds),
+        start_new_session=True,
+        preexec_fn=prepare,
+    )

@@ -1,0 +1,146 @@
+"""The strict tier: a control group for the limits, bubblewrap for what the child may see."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from assay.errors import InternalError
+from assay.runs.launch import Launch
+from assay.runs.sandbox import Sample, Streams
+from assay.runs.sandbox.cgroup import find_cgroup
+from assay.runs.sandbox.spawn import child_environment, spawn
+
+__all__ = ["ETC", "Strict", "bubblewrap_arguments", "group_name"]
+
+ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "passwd", "group", "hosts",
+       "host.conf", "alternatives", "fonts", "R", "java-*")  # fmt: skip
+JOB, CODE, FRAMEWORK = "/job", "/assay", "/framework"
+
+
+def group_name(folder: Path) -> str:
+    """Return the name of an attempt's control group."""
+    return f"{folder.parent.parent.name}-{folder.name}"
+
+
+class Strict:
+    """An allow-list of files, own namespaces, no capabilities, hard limits."""
+
+    blindness = "enforced"
+    hard_memory = True
+
+    def __init__(self, launch: Launch, folder: Path) -> None:
+        self.launch = launch
+        self.folder = folder
+        group = find_cgroup(group_name(folder))
+        if group is None:
+            raise InternalError("The strict tier was chosen on a machine without control groups.")
+        self.group = group
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, streams: Streams) -> int:
+        """Make the group, then start bubblewrap inside it."""
+        self.group.create(self.launch.memory_mb, self.launch.processes, self.launch.cores)
+        words = bubblewrap_arguments(self.launch, self.folder, streams.phases)
+        arguments = os.memfd_create("assay-arguments")
+        os.write(arguments, b"".join(word.encode() + b"\0" for word in words))
+        os.lseek(arguments, 0, os.SEEK_SET)
+        bwrap = shutil.which("bwrap") or "/usr/bin/bwrap"
+        argv = [bwrap, "--args", str(arguments), "--", *inside(self.launch)]
+        # bubblewrap's own environment would be readable at /proc/1/environ: it gets none.
+        self.process = spawn(
+            argv,
+            {},
+            streams,
+            self.launch,
+            "/",
+            (arguments,),
+            before_exec=lambda: self.group.join(os.getpid()),
+        )
+        os.close(arguments)
+        return self.process.pid
+
+    def sample(self) -> Sample:
+        """Read the group's files."""
+        return Sample(self.group.memory_mb(), len(self.group.pids()), self.group.cpu_s())
+
+    def oom_kills(self) -> int:
+        """Return the group's count."""
+        return self.group.oom_kills()
+
+    def peak_mb(self) -> float | None:
+        """Return the group's peak."""
+        return self.group.peak_mb()
+
+    def process_limit_hits(self) -> int:
+        """Return how often a fork was refused."""
+        return self.group.process_limit_hits()
+
+    def kill(self) -> int:
+        """Kill the group."""
+        return self.group.kill()
+
+    def close(self) -> None:
+        """Remove the group."""
+        self.group.remove()
+
+
+def inside(launch: Launch) -> list[str]:
+    """Return the command with the folders as the child sees them."""
+    return [word.format(job=JOB, code=CODE, framework=FRAMEWORK) for word in launch.argv]
+
+
+def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]:
+    """Return the allow-list and the namespaces, as words for `bwrap --args`."""
+    words = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--disable-userns"]
+    words += ["--uid", "1000", "--gid", "1000", "--cap-drop", "ALL", "--hostname", "assay"]
+    words += ["--die-with-parent", "--new-session", "--clearenv"]
+    if not launch.network:
+        words.append("--unshare-net")
+    words += _system()
+    if launch.network:
+        words += [
+            w for name in ("resolv.conf", "ssl") for w in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+        ]
+    words += ["--proc", "/proc", "--dev", "/dev"]
+    for path in ("/sys/fs/cgroup", "/sys/devices/system"):
+        words += ["--ro-bind-try", path, path]
+    for path in launch.readable:
+        words += ["--ro-bind", path, path]
+    for path in launch.hidden:
+        words += _hide(path, launch.readable)
+    words += ["--ro-bind", launch.code, CODE, "--ro-bind", str(folder / "job.json"), f"{JOB}/job.json"]
+    if launch.framework:
+        words += ["--ro-bind", launch.framework, FRAMEWORK]
+    for name, path in launch.data.items():
+        words += ["--ro-bind", path, f"{JOB}/{name}"]
+    words += ["--bind", str(folder / "out"), f"{JOB}/out", "--bind", str(folder / "tmp"), "/tmp"]
+    words += ["--remount-ro", "/", "--chdir", "/tmp"]
+    path = ":".join(f"{p}/bin" for p in (*launch.readable, "/usr/local", "/usr")) + ":/bin"
+    for name, value in child_environment(launch, phases, "/tmp", path).items():
+        words += ["--setenv", name, value]
+    return words
+
+
+def _system() -> list[str]:
+    words = ["--ro-bind", "/usr", "/usr"]
+    for name in ("bin", "sbin", "lib", "lib32", "lib64"):
+        path = Path("/", name)
+        if path.is_symlink():
+            words += ["--symlink", os.readlink(path), str(path)]
+        elif path.is_dir():
+            words += ["--ro-bind", str(path), str(path)]
+    for pattern in ETC:
+        for path in sorted(Path("/etc").glob(pattern)):
+            words += ["--ro-bind-try", str(path), str(path)]
+    return words
+
+
+def _hide(path: str, readable: tuple[str, ...]) -> list[str]:
+    """Mask a file or folder that lies inside something readable."""
+    real = Path(path)
+    if not real.exists() or not any(real.is_relative_to(shown) for shown in (*readable, "/usr")):
+        return []
+    return ["--tmpfs", path] if real.is_dir() else ["--ro-bind", "/dev/null", path]

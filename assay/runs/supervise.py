@@ -1,0 +1,282 @@
+"""Watch one child: phases, limits, kill the whole tree, write the facts. `python -m assay.runs.supervise FOLDER`.
+
+Every executor starts this same command on an attempt's folder. It writes `outcome.json` last, with a rename;
+an attempt without it did not happen. Ended by a signal, or with its parent gone, it kills the child and writes
+nothing: the job is simply tried again. Exit codes: 0 facts written, 3 interrupted, 4 could not write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import selectors
+import shutil
+import signal
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from assay.jobs.folder import AttemptFolder, read_json, write_json
+from assay.jobs.outcome import Facts
+from assay.runs.launch import Launch
+from assay.runs.log import CutLog
+from assay.runs.sandbox import Sandbox, Streams, make_sandbox
+from assay.runs.sandbox.spawn import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
+from assay.runs.watch import MemoryTrace, PhaseClock, Surroundings, folder_mb
+
+__all__ = ["main", "supervise"]
+
+REPORT_BYTES = 4 * 2**20
+SAMPLE_S = {True: 0.25, False: 0.05}  # hard memory is only reported; watched memory must be watched closely
+INTERRUPTED, CANNOT_WRITE = 3, 4
+
+
+class Interrupted(BaseException):
+    """A signal asked the supervisor to end."""
+
+
+class Attempt:
+    """One supervised child, from start to facts."""
+
+    def __init__(self, folder: AttemptFolder, launch: Launch) -> None:
+        self.folder = folder
+        self.launch = launch
+        self.sandbox: Sandbox = make_sandbox(launch, folder.path)
+        self.clock = PhaseClock(launch.limits_s)
+        self.memory = MemoryTrace()
+        self.log = CutLog(folder.log)
+        self.stopped_for = ""
+        self.disk_peak = 0.0
+        self.processes_peak = 0
+        self.cpu_s = 0.0
+        self._next_sample = 0.0
+        self._next_disk = 0.0
+
+    def watch(self, pid: int, output: int, phases: int) -> None:
+        """Follow the child until it ends or passes a limit."""
+        with selectors.DefaultSelector() as selector:
+            pidfd = os.pidfd_open(pid)
+            selector.register(pidfd, selectors.EVENT_READ, "exit")
+            selector.register(output, selectors.EVENT_READ, "output")
+            selector.register(phases, selectors.EVENT_READ, "phases")
+            try:
+                while not self.stopped_for:
+                    ready = {key.data for key, _ in selector.select(self._pause())}
+                    if "output" in ready and not self._read_log(output):
+                        selector.unregister(output)
+                    if "phases" in ready:
+                        self._read_phases(phases)
+                    if "exit" in ready:
+                        return
+                    self._look()
+            finally:
+                os.close(pidfd)
+
+    def _pause(self) -> float:
+        now = time.monotonic()
+        return max(0.0, min(self.clock.left_s, self._next_sample - now, self._next_disk - now, 1.0))
+
+    def _read_log(self, output: int) -> bool:
+        data = _read(output)
+        if data:
+            self.log.add(data)
+        return data != b""
+
+    def _read_phases(self, phases: int) -> None:
+        data = _read(phases)
+        if data and self.clock.hear(data):
+            self._next_sample = 0.0
+
+    def _look(self) -> None:
+        """Check every limit that is due."""
+        now = time.monotonic()
+        if self.clock.left_s <= 0:
+            self.stopped_for = "time"
+        if now >= self._next_sample:
+            self._sample()
+            # Often at first, so that short jobs are seen too; later the interval grows where that is safe.
+            calm = 1.0 if self.sandbox.hard_memory and self.clock.elapsed_s > 30 else 0.0
+            self._next_sample = time.monotonic() + max(SAMPLE_S[self.sandbox.hard_memory], calm)
+        if now >= self._next_disk:
+            took = self._measure_disk()
+            self._next_disk = time.monotonic() + max(0.5, 20 * took)
+
+    def _sample(self) -> None:
+        sample = self.sandbox.sample()
+        self.memory.add(self.clock.elapsed_s, sample.memory_mb)
+        self.processes_peak = max(self.processes_peak, sample.processes)
+        self.cpu_s = max(self.cpu_s, sample.cpu_s)
+        if not self.sandbox.hard_memory:
+            if sample.memory_mb > self.launch.memory_mb:
+                self.stopped_for = "memory"
+            elif sample.processes > self.launch.processes:
+                self.stopped_for = "processes"
+
+    def _measure_disk(self) -> float:
+        began = time.monotonic()
+        used = folder_mb(self.folder.out, self.folder.tmp)
+        self.disk_peak = max(self.disk_peak, used)
+        if used > self.launch.disk_mb:
+            self.stopped_for = "disk"
+        return time.monotonic() - began
+
+    def finish(self, exit_status: int, output: int, phases: int, left_behind: int) -> Facts:
+        """Collect the facts after everybody is dead."""
+        self._read_phases(phases)
+        while data := _read(output):
+            self.log.add(data)
+        self.clock.stop()
+        self.log.close()
+        if not self.stopped_for:
+            self._measure_disk()
+        report, problem = _read_report(self.folder.out / "report.json")
+        code, signal_number = _meaning(exit_status)
+        return Facts(
+            enforcement=self.launch.tier,
+            blindness=self.sandbox.blindness,
+            phase=self.clock.phase,
+            phases=dict(self.clock.seconds),
+            wall_s=sum(self.clock.seconds.values()),
+            exit_code=code,
+            signal=signal_number,
+            stopped_for=self.stopped_for,
+            oom_kills=self.sandbox.oom_kills(),
+            memory_limit_mb=self.launch.memory_mb,
+            memory_peak_mb=round(self.memory.peak_mb, 2),
+            memory_cgroup_peak_mb=self.sandbox.peak_mb(),
+            memory_samples=tuple(self.memory.points),
+            cpu_s=max(self.cpu_s, self.sandbox.sample().cpu_s),
+            disk_peak_mb=round(self.disk_peak, 2),
+            processes_peak=self.processes_peak,
+            process_limit_hits=self.sandbox.process_limit_hits(),
+            left_behind=left_behind,
+            log_bytes=self.log.seen,
+            log_cut=self.log.is_cut,
+            report=report,
+            report_problem=problem,
+            setup_problem=self._setup_problem(code, signal_number),
+        )
+
+    def _setup_problem(self, code: int | None, signal_number: int | None) -> str:
+        """Tell a sandbox that did not come up from a framework that failed."""
+        if self.clock.phase != "start" or code == 0 or signal_number is not None or self.stopped_for:
+            return ""
+        with open(self.folder.log, "rb") as file:
+            first = file.readline(2000).decode("utf-8", "replace").strip()
+        return f"The sandbox could not start: {first}" if first.startswith("bwrap: ") else ""
+
+
+def _read(descriptor: int) -> bytes | None:
+    """Return what is there, b"" at the end, None when there is nothing now."""
+    try:
+        return os.read(descriptor, 1 << 18)
+    except BlockingIOError:
+        return None
+
+
+def _read_report(path: Path) -> tuple[dict[str, Any], str]:
+    """Read the child's report with distrust: a regular file of a sane size, plain JSON, no NaN."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return {}, ""
+    except OSError as error:
+        return {}, f"report.json cannot be opened: {error.strerror}"
+    with open(descriptor, "rb") as file:
+        data = file.read(REPORT_BYTES + 1)
+    if len(data) > REPORT_BYTES:
+        return {}, f"report.json is larger than {REPORT_BYTES} bytes"
+    try:
+        value = json.loads(data, parse_constant=lambda name: None)
+    except (ValueError, RecursionError) as error:
+        return {}, f"report.json is not JSON: {error}"
+    return (value, "") if isinstance(value, dict) else ({}, "report.json is not an object")
+
+
+def _meaning(status: int) -> tuple[int | None, int | None]:
+    """Return (exit code, signal) of a wait status; bubblewrap passes a signal on as 128 + n."""
+    if os.WIFSIGNALED(status):
+        return None, os.WTERMSIG(status)
+    code = os.waitstatus_to_exitcode(status)
+    return (code, code - 128) if 128 < code < 160 else (code, None)
+
+
+def supervise(folder: AttemptFolder) -> Facts:
+    """Run the attempt described in its folder and return what happened."""
+    launch = Launch.from_json(read_json(folder.attempt))
+    for path in (folder.out, folder.tmp):
+        path.mkdir(exist_ok=True)
+    around, started = Surroundings(), datetime.now(UTC)
+    attempt = Attempt(folder, launch)
+    output, output_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    phases, phases_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    os.set_blocking(output_end, True)
+    os.set_blocking(phases_end, True)
+    try:
+        try:
+            pid = attempt.sandbox.start(Streams(output_end, phases_end))
+        except OSError as error:
+            return Facts(
+                enforcement=launch.tier,
+                blindness=attempt.sandbox.blindness,
+                setup_problem=f"{launch.argv[0]} could not be started: {error.strerror or error}",
+            )
+        attempt.watch(pid, output, phases)
+        left_behind = attempt.sandbox.kill() if attempt.stopped_for else 0
+        _, status = os.waitpid(pid, 0)
+        left_behind = attempt.sandbox.kill() if not attempt.stopped_for else left_behind
+        facts = attempt.finish(status, output, phases, left_behind)
+    finally:
+        attempt.sandbox.kill()
+        attempt.sandbox.close()
+        shutil.rmtree(folder.tmp, ignore_errors=True)
+        for descriptor in (output, output_end, phases, phases_end):
+            os.close(descriptor)
+    times = {"started_at": started.isoformat(), "ended_at": datetime.now(UTC).isoformat()}
+    circumstances = {**launch.circumstances, **around.end(), "cores_shared": launch.cores_shared}
+    return Facts.from_json({**facts.to_json(), **times, "surroundings": circumstances})
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise Interrupted
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Supervise the attempt folder named on the command line; a second word is a lock descriptor to keep."""
+    words = sys.argv[1:] if arguments is None else arguments
+    folder = AttemptFolder(Path(words[0]).absolute())
+    parent = os.getppid()
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGINT, _interrupt)
+    prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    with contextlib.suppress(OSError):
+        prctl(PR_SET_DUMPABLE, 0)
+    if os.getppid() != parent:
+        return INTERRUPTED
+    if len(words) < 2:  # started by hand or by a cluster: take the lock ourselves
+        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        facts = supervise(folder)
+        write_json(folder.outcome, facts.to_json())
+    except Interrupted:
+        return INTERRUPTED
+    except OSError as error:
+        print(f"supervise: {error}", file=sys.stderr)
+        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EPERM):
+            raise
+        return CANNOT_WRITE
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

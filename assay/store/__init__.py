@@ -1,0 +1,1 @@
+"""What is done: folders as the truth, an SQLite index, claims."""

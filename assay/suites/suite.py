@@ -1,0 +1,120 @@
+"""A suite: a named, versioned list of tasks; found by name, file, OpenML number or data file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.data.task import TaskRequest
+from assay.errors import ConfigError
+from assay.plugins import entry_point_names, suggest
+from assay.settings import Settings
+
+__all__ = ["Suite", "find_suite", "list_suites", "read_suite"]
+
+_BUILT_IN = Path(__file__).parent / "builtin"
+_SOURCES = ("bundled/", "openml/", "test.openml/")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named list of tasks, not yet read, with what the file says besides.
+
+    Attributes:
+        constraint: the constraint to use if the user gives none; a name of `constraints`, or like `1h8c`.
+        constraints: named constraints, as written; `assay.jobs` reads them.
+        criteria: why these tasks, in words.
+        notes: what was found in the file but has no meaning here.
+        origin: the file or reference the suite comes from.
+    """
+
+    name: str
+    tasks: tuple[TaskRequest, ...]
+    version: str = ""
+    description: str = ""
+    constraint: str | None = None
+    constraints: Mapping[str, Any] = field(default_factory=dict)
+    criteria: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for task in self.tasks:
+            label = task.name or task.ref
+            if label in seen:
+                raise ConfigError(
+                    f"Two tasks of suite {self.name} are named '{label}'. Give one another 'name'."
+                )
+            seen.add(label)
+
+
+def list_suites() -> tuple[str, ...]:
+    """Return the names of the suites that need no file: built-in ones, then those of installed packages."""
+    built_in = sorted(path.stem for path in _BUILT_IN.glob("*.yaml"))
+    return (*built_in, *sorted(set(entry_point_names("suites")) - set(built_in)))
+
+
+def find_suite(name: str, settings: Settings, target: str | None = None) -> Suite:
+    """Return the suite that `name` means.
+
+    A built-in name, a name from the entry points `assay.suites` (a path or a function that returns one), a
+    YAML file, `openml/s/ID` or `openml/t/ID` (also `test.openml/…`), a reference such as `bundled/iris`, or a
+    data file, folder or archive, for which `target` may name the target column.
+    """
+    path = Path(name)
+    is_yaml = path.suffix.lower() in (".yaml", ".yml")
+    if not is_yaml and path.exists() and name not in list_suites():
+        return _data_suite(path, target)
+    if target:
+        raise ConfigError(
+            f"A target is given with '{name}', which is not a data file. State targets in the suite."
+        )
+    if (_BUILT_IN / f"{name}.yaml").exists():
+        return read_suite(_BUILT_IN / f"{name}.yaml")
+    if name in entry_point_names("suites"):
+        value = entry_point_names("suites")[name].load()
+        return read_suite(Path(value() if callable(value) else value))
+    if is_yaml:
+        return read_suite(path)
+    if name.startswith(_SOURCES):
+        return _referenced_suite(name, settings)
+    from assay.data.formats import format_of, is_archive
+
+    if format_of(path.name) or is_archive(path.name):
+        raise ConfigError(f"There is no data file {name}. Check the path.")
+    raise ConfigError(
+        f"Unknown suite '{name}'. {suggest(name, list_suites())} A suite may also be a YAML file, a data "
+        "file, "
+        "openml/s/ID or openml/t/ID."
+    )
+
+
+def read_suite(path: Path) -> Suite:
+    """Read a suite file: ours, or a benchmark file of AMLB."""
+    from assay.suites.read import suite_from
+    from assay.suites.yaml_file import load_yaml
+
+    return suite_from(load_yaml(path), path)
+
+
+def _data_suite(path: Path, target: str | None) -> Suite:
+    from assay.data.formats import stem_of
+
+    name = stem_of(path.name)
+    request = TaskRequest("file", name=name, path=str(path.absolute()), target=target or "")
+    return Suite(name, (request,), origin=path.name)
+
+
+def _referenced_suite(ref: str, settings: Settings) -> Suite:
+    prefix, _, rest = ref.partition("/")
+    if not rest.startswith("s/"):
+        name = "" if "openml" in prefix else rest
+        return Suite(ref, (TaskRequest(ref, name=name),), origin=ref)
+    from assay.data.openml import load_openml_suite
+
+    found = load_openml_suite(ref, settings)
+    tasks = tuple(TaskRequest(f"{prefix}/t/{number}") for number in found.tasks)
+    return Suite(ref, tasks, description=found.description or found.name, origin=ref)

@@ -1,0 +1,195 @@
+"""Imports point left: the order of the stages, and who may import what (CONVENTIONS, "Import rules")."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ORDER = """errors < settings plugins < metrics < data < suites < frameworks < jobs < store < runs < results
+           < analysis uncertainty < report < api < studies server testing < cli"""
+RANK = {stage: rank for rank, stages in enumerate(ORDER.split("<")) for stage in stages.split()}
+PURE = {"analysis", "uncertainty"}
+PURE_MAY_KNOW = ("assay.errors", "assay.plugins", "assay.metrics", "assay.results.scores")
+IO_NAMES = """glob http io matplotlib openml os pathlib psutil pyarrow requests shutil socket sqlite3
+              subprocess tempfile urllib"""
+FOREIGN = {"contract", "child", "encode"}
+HEAVY = {"numpy", "pandas", "pydantic", "scipy", "sklearn", "yaml"}
+LIGHT_NAMES = (
+    "cli jobs store errors settings plugins suites/__init__ data/__init__ data/task frameworks/spec api"
+)
+
+
+def imports(path, root, top_level=False):
+    """Yield (line, name) of each import, `a.b` for `from a import b`; `top_level`: only those run at once."""
+    package = list(path.relative_to(root).parts[:-1])
+    waiting = list(ast.parse(path.read_text()).body)
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{origin}.{alias.name}") for alias in node.names)
+        elif top_level and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        elif top_level and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def dotted(path, root):
+    """Return the name by which a file is imported."""
+    return ".".join(path.relative_to(root).with_suffix("").parts)
+
+
+def stage_of(name):
+    """Return the stage of `assay.data.task.Task`; public names of `assay` itself belong to its facade."""
+    part = name.partition(".")[2].partition(".")[0]
+    return part if part in RANK else "assay"
+
+
+def is_foreign(path, root):
+    """Return whether a file runs where `assay` is not installed."""
+    inside = path.relative_to(root / "assay").parts
+    return inside[0] == "frameworks" and (
+        (path.stem in FOREIGN and len(inside) == 2) or path.name == "adapter.py"
+    )
+
+
+def check_arrow(path, root, name):
+    """Return what is wrong with an import of `name` anywhere in a file, or an empty text."""
+    own = stage_of(dotted(path, root))
+    is_ours = name.split(".")[0] == "assay"
+    if is_foreign(path, root):
+        return "runs where assay is not installed" if is_ours else ""
+    if own in PURE and name.split(".")[0] in IO_NAMES.split():
+        return f"{own} does no I/O"
+    if not is_ours or own == "assay" or name == "assay.__version__":
+        return ""
+    other = stage_of(name)
+    if own == other:
+        return ""
+    if RANK.get(other, len(RANK)) >= RANK[own]:
+        return f"{own} is not right of {other}"
+    if own in PURE and not f"{name}.".startswith(tuple(f"{known}." for known in PURE_MAY_KNOW)):
+        return f"{own} knows only {', '.join(PURE_MAY_KNOW)}"
+    return ""
+
+
+def check_foreign(path, root):
+    """Yield what contract, child and encode import beyond the standard library, numpy and, late, pandas."""
+    if path.name != "adapter.py" and is_foreign(path, root):
+        at_once = set(imports(path, root, top_level=True))
+        for line, name in imports(path, root):
+            first = name.split(".")[0]
+            is_late_pandas = first == "pandas" and (line, name) not in at_once
+            if first not in sys.stdlib_module_names | FOREIGN | {"numpy"} and not is_late_pandas:
+                yield line, name, "only the standard library and numpy, and pandas inside functions"
+
+
+def files_run_by(name, root):
+    """Return our files that importing `assay.data.task.Task` runs: the packages' and the module's."""
+    parts = name.split(".")
+    steps = [root.joinpath(*parts[:length]) for length in range(1, len(parts) + 1)]
+    found = [
+        file for step in steps for file in (step.with_suffix(".py"), step / "__init__.py") if file.is_file()
+    ]
+    return found if parts[0] == "assay" else []
+
+
+def check_light(root):
+    """Yield heavy imports that planning or `--help` would run, also through other modules of ours."""
+    base = root / "assay"
+    waiting, seen = [], set()
+    for light in LIGHT_NAMES.split():
+        for path in [base / f"{light}.py", *(base / light).rglob("*.py")]:
+            waiting += files_run_by(dotted(path, root), root)
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        for line, name in imports(path, root, top_level=True):
+            if name.split(".")[0] in HEAVY:
+                yield path, line, name, "is on the way to --help or planning: import it inside the function"
+            waiting += files_run_by(name, root)
+
+
+def violations(root):
+    """Return one line per import that breaks a rule."""
+    found = list(check_light(root))
+    for path in sorted((root / "assay").rglob("*.py")):
+        if stage_of(dotted(path, root)) == "assay" and path.stem not in ("__init__", "__main__"):
+            found.append((path, 1, path.stem, "is in no stage: give it a place in ORDER"))
+        found += [(path, line, name, check_arrow(path, root, name)) for line, name in imports(path, root)]
+        found += [(path, *broken) for broken in check_foreign(path, root)]
+    return [f"{path.relative_to(root)}:{line}: {name}: {why}" for path, line, name, why in found if why]
+
+
+def test_imports_point_left():
+    assert violations(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "why"),
+    [
+        ("data/task.py", "from assay.jobs import Job", "data is not right of jobs"),
+        ("data/task.py", "def f():\n    import assay.api", "data is not right of api"),
+        ("data/task.py", "from ..report import page", "data is not right of report"),
+        ("data/task.py", "from assay import run", "data is not right of assay"),
+        ("data/task.py", "import assay", "data is not right of assay"),
+        ("settings.py", "import assay.plugins", "settings is not right of plugins"),
+        ("analysis/ranks.py", "import assay.uncertainty.bbc", "analysis is not right of uncertainty"),
+        ("analysis/ranks.py", "from assay.data.task import Task", "analysis knows only"),
+        ("analysis/ranks.py", "from assay.results import formats", "analysis knows only"),
+        ("uncertainty/bbc.py", "from pathlib import Path", "uncertainty does no I/O"),
+        (
+            "frameworks/contract.py",
+            "from assay.errors import ConfigError",
+            "runs where assay is not installed",
+        ),
+        ("frameworks/child.py", "import pandas", "only the standard library and numpy"),
+        ("frameworks/encode.py", "def f():\n    import pyarrow", "only the standard library and numpy"),
+        ("frameworks/flaml/adapter.py", "def f():\n    import assay", "runs where assay is not installed"),
+        ("jobs/plan.py", "try:\n    import numpy as np\nexcept ImportError:\n    pass", "--help or planning"),
+        ("cli/main.py", "import yaml", "--help or planning"),
+        ("leftovers.py", "", "is in no stage"),
+        ("api.py", "from assay.results.scores import score", "--help or planning"),
+    ],
+)
+def test_planted_violation_is_caught(tmp_path, file, code, why):
+    plant(tmp_path, {"results/scores.py": "import pandas", "results/__init__.py": ""})
+    assert violations(tmp_path) == []
+    plant(tmp_path, {file: code})
+    assert any(why in line for line in violations(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        (
+            "jobs/plan.py",
+            "from assay.data.task import Task\nfrom . import job\nfrom assay import __version__",
+        ),
+        ("api.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas"),
+        ("store/store.py", "def read():\n    import pandas"),
+        ("uncertainty/bbc.py", "import numpy\nfrom assay.metrics import Metric\nfrom .kernels import auc"),
+        ("analysis/ranks.py", "import pandas\nfrom assay.results.scores import COLUMNS"),
+        ("frameworks/child.py", "import json\nimport numpy\nimport contract\ndef f():\n    import pandas"),
+        ("frameworks/flaml/adapter.py", "import flaml"),
+        ("__init__.py", "def __getattr__(name):\n    from assay.api import run"),
+    ],
+)
+def test_what_the_rules_allow_passes(tmp_path, file, code):
+    plant(tmp_path, {file: code})
+    assert violations(tmp_path) == []
+
+
+def plant(root, files):
+    for name, code in files.items():
+        (root / "assay" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / "assay" / name).write_text(code)
