@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
+
+from assay.errors import ConfigError
 
 __all__ = ["Settings"]
 
@@ -34,5 +37,15 @@ class Settings:
             cache=Path(cache).expanduser().absolute(),
             state=Path(state).expanduser().absolute(),
             offline=env.get("ASSAY_OFFLINE", "").lower() in {"1", "true", "yes", "on"},
-            network_timeout_s=float(env.get("ASSAY_NETWORK_TIMEOUT") or 20.0),
+            network_timeout_s=_seconds(env.get("ASSAY_NETWORK_TIMEOUT") or "20"),
         )
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < inf:
+        raise ConfigError(f"ASSAY_NETWORK_TIMEOUT is '{text}'. Give seconds, for example 20.")
+    return value

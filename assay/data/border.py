@@ -11,9 +11,10 @@ from assay.plugins import suggest
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
-__all__ = ["validated"]
+__all__ = ["SECOND_WORD", "validated"]
 
 M = TypeVar("M", bound="BaseModel")
+SECOND_WORD: dict[str, Any] = {"second_word": True}
 
 
 def validated(model: type[M], value: Any, where: str) -> M:
@@ -37,12 +38,15 @@ def _sentence(error: ValidationError, model: type[BaseModel], where: str) -> str
     problem = next((item for item in problems if item["type"] == "extra_forbidden"), problems[0])
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
-        known = [field.alias or name for name, field in model.model_fields.items()]
+        # A second word for the same thing is accepted, but not suggested.
+        known = [name for name, field in model.model_fields.items() if field.json_schema_extra != SECOND_WORD]
         hint = suggest(key, known) if len(problem["loc"]) == 1 else "Remove it."
         return f"Unknown key '{key}' {where}. {hint}"
     if problem["type"] == "missing":
         return f"The key '{key}' is missing {where}. Add it."
     message = str(problem["msg"]).removeprefix("Value error, ")
+    if problem["type"] == "string_type":
+        message = "it should be text; put it in quotes"
     if not problem["loc"]:
         return f"{message.rstrip('.')} ({where})." if where else message
     return f"Wrong value {_show(problem['input'])} for '{key}' {where}: {message.rstrip('.')}. Mend it."

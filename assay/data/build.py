@@ -149,6 +149,11 @@ def _declarations(request: TaskRequest, loaded: Loaded, spec: SplitSpec) -> dict
                 f"Unknown role '{role}' for column '{name}' of {loaded.raw.source}. "
                 f"{suggest(str(role), _ROLES)}"
             )
+        if role == "target" and request.target not in ("", name):
+            raise ConfigError(
+                f"Column '{name}' of {loaded.raw.source} has the role target, but the target is '{request.target}'. "
+                "Name one of them."
+            )
         said[name] = {**said.get(name, {}), **item}
     return said
 

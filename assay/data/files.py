@@ -44,7 +44,14 @@ class FileSource:
         scratch = settings.cache / "tmp"
         scratch.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
-            return _load(request, Path(folder))
+            try:
+                return _load(request, Path(folder))
+            except OSError as error:
+                name = error.filename or request.path
+                reason = error.strerror or type(error).__name__
+                raise DataError(
+                    f"{name}{_at(request)}: {reason}. Check the path and its permissions."
+                ) from error
 
 
 def _load(request: TaskRequest, scratch: Path) -> Loaded:
@@ -67,6 +74,10 @@ def _load(request: TaskRequest, scratch: Path) -> Loaded:
     if path.is_dir():
         inside = [item for item in sorted(path.iterdir()) if item.is_file() and format_of(item.name)]
         return _load_many(inside, path, (path, *inside), request, scratch)
+    if not path.is_file():
+        raise DataError(
+            f"{path}{_at(request)} is neither a file nor a folder. Save the rows to a file first."
+        )
     if is_archive(path.name):
         inside = [item for item in unpack(path, scratch / "archive") if format_of(item.name)]
         return _load_many(inside, path, (path,), request, scratch)
@@ -117,7 +128,8 @@ def _load_folds(
     """Stack the rows of all files; fold k is trained and tested on those of its own two files."""
     if request.split and request.split.get("kind") != "given":
         raise DataError(
-            f"Train and test files are given{_at(request)}, and a split as well. Give one of the two, or say 'kind: given'."
+            f"Train and test files are given{_at(request)}, and a split as well. Give one of the two, "
+            "or say 'kind: given'."
         )
     tables: list[RawTable] = []
     folds: list[SplitFold] = []

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.data.parse import ISO_DATE, NUMBER, is_boolean_pair, parse_dates, parse_numbers, sort_labels
+from assay.data.parse import ISO_DATE, is_boolean_pair, parse_dates, parse_numbers, sort_labels, which_numbers
 from assay.data.raw import RawColumn, RawTable, TypedColumn
 from assay.data.table import MISSING_DATE, Array, Table, missing_mask
 from assay.data.task import Column, ColumnKind, Role
@@ -98,9 +98,7 @@ def _infer_kind(labels: list[str], codes: Array, place: str, numbers: bool, is_t
     if not n_values:
         return "numeric"
     if numbers:
-        is_number = np.fromiter(
-            (NUMBER.match(label) is not None for label in labels), dtype=bool, count=len(labels)
-        )
+        is_number = which_numbers(labels)
         if is_number.all():
             return "numeric"
         row_is_number = np.append(is_number, False)[codes]

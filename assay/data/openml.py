@@ -102,7 +102,8 @@ def load_openml_suite(ref: str, settings: Settings, server: str = "") -> OpenMLS
     study = _xml(cache.call(f"studies/{match[1]}.xml", f"study/{match[1]}", f"suite {ref}"))
     if _optional(study, "main_entity_type") not in ("", "task"):
         raise DataError(f"{ref} is a study of runs, not a suite of tasks. Give the number of a suite.")
-    tasks = tuple(int(item.text or 0) for item in study.iter(f"{_NAMESPACE}task_id"))
+    numbers = [(item.text or "").strip() for item in study.iter(f"{_NAMESPACE}task_id")]
+    tasks = tuple(int(number) for number in numbers if number.isdecimal())
     if not tasks:
         raise DataError(f"{ref} has no tasks. Give the number of a suite with tasks.")
     return OpenMLSuite(_optional(study, "name") or ref, _optional(study, "description"), tasks)
@@ -182,7 +183,7 @@ def _has(raw: RawTable, name: str) -> bool:
 
 
 def _xml(path: Path) -> ElementTree.Element:
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8", errors="replace")
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise DataError(f"{path} declares XML entities, which are refused. Delete it and fetch it again.")
     try:

@@ -8,11 +8,12 @@ one attempt each, and its cache layout below `settings.cache / "openml"`.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlparse
 from uuid import uuid4
 
@@ -25,6 +26,8 @@ SERVERS: Mapping[str, str] = {
     "openml": "https://www.openml.org/api/v1/xml",
     "test.openml": "https://test.openml.org/api/v1/xml",
 }
+
+_lock = threading.Lock()  # the client's settings are global
 
 
 @dataclass(frozen=True)
@@ -73,20 +76,35 @@ class OpenMLCache:
         return file
 
 
+def _import_client(root: Path) -> tuple[Any, Any, Any]:
+    """Import the client so that the cache folder it makes on import is ours."""
+    before = os.environ.get("OPENML_CACHE_DIR")
+    os.environ["OPENML_CACHE_DIR"] = str(root)
+    try:
+        import openml
+        import requests
+        from openml import _api_calls
+
+        return openml, requests, _api_calls
+    except ImportError as error:
+        raise NotInstalled('OpenML needs its client: pip install "assay-bench[openml]"') from error
+    finally:
+        if before is None:
+            del os.environ["OPENML_CACHE_DIR"]
+        else:
+            os.environ["OPENML_CACHE_DIR"] = before
+
+
 @contextmanager
 def _client(server: str, settings: Settings) -> Iterator[Any]:
     """Yield the client's transport, aimed at a server, with time-outs and one attempt; restore it after."""
     root = settings.cache / "openml"
     root.mkdir(parents=True, exist_ok=True)
-    os.environ.setdefault("OPENML_CACHE_DIR", str(root))  # read once, when the client is first imported
-    try:
-        import openml
-        import requests
-        from openml import _api_calls as api
-    except ImportError as error:
-        raise NotInstalled('OpenML needs its client: pip install "assay-bench[openml]"') from error
+    openml, requests, api = _import_client(root)
 
-    class TimedSession(requests.Session):
+    session: Any = requests.Session
+
+    class TimedSession(session):  # type: ignore[misc]
         def request(self, *args: Any, **kwargs: Any) -> Any:
             kwargs["timeout"] = settings.network_timeout_s
             return super().request(*args, **kwargs)
@@ -97,15 +115,16 @@ def _client(server: str, settings: Settings) -> Iterator[Any]:
         def __getattr__(self, name: str) -> Any:
             return getattr(requests, name)
 
-    config, transport = openml.config, cast(Any, api)
-    before = (config.server, config.retry_policy, config.connection_n_retries, transport.requests)
-    config.server, transport.requests = server, TimedRequests()
-    config.set_retry_policy("human", 1)
-    try:
-        yield transport
-    finally:
-        config.server, transport.requests = before[0], before[3]
-        config.set_retry_policy(before[1], before[2])
+    config = openml.config
+    with _lock:
+        before = (config.server, config.retry_policy, config.connection_n_retries, api.requests)
+        config.server, api.requests = server, TimedRequests()
+        config.set_retry_policy("human", 1)
+        try:
+            yield api
+        finally:
+            config.server, api.requests = before[0], before[3]
+            config.set_retry_policy(before[1], before[2])
 
 
 @contextmanager

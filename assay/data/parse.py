@@ -9,7 +9,15 @@ import numpy as np
 
 from assay.data.table import Array
 
-__all__ = ["ISO_DATE", "NUMBER", "is_boolean_pair", "parse_dates", "parse_numbers", "sort_labels"]
+__all__ = [
+    "ISO_DATE",
+    "NUMBER",
+    "is_boolean_pair",
+    "parse_dates",
+    "parse_numbers",
+    "sort_labels",
+    "which_numbers",
+]
 
 NUMBER = re.compile(r"\s*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[iI]nf(?:inity)?)\s*\Z")
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*\Z")
@@ -26,17 +34,38 @@ _NS_PER_MINUTE = 60_000_000_000
 
 def parse_numbers(labels: Sequence[str]) -> tuple[Array, str, int]:
     """Return the numbers, what is wrong with the first bad one (empty if all are good), and its position."""
-    numbers = np.empty(len(labels), dtype=np.float64)
-    for position, label in enumerate(labels):
-        if not NUMBER.match(label):
-            return numbers, "is not a number", position
-        value = float(label)
-        if value in (np.inf, -np.inf):
+    numbers = _parse_plain(labels)
+    if numbers is None:
+        bad = next((position for position, label in enumerate(labels) if not NUMBER.match(label)), None)
+        if bad is not None:
+            return np.empty(0), "is not a number", bad
+        numbers = np.array([float(label) for label in labels], dtype=np.float64)
+    for position in map(int, np.flatnonzero(np.abs(numbers) >= _LARGEST_EXACT)):
+        label = labels[position]
+        if np.isinf(numbers[position]):
             return numbers, "is infinite", position
-        if abs(value) >= _LARGEST_EXACT and _WHOLE.match(label) and abs(int(label)) > _LARGEST_EXACT:
+        if _WHOLE.match(label) and abs(int(label)) > _LARGEST_EXACT:
             return numbers, "is a whole number beyond 2^53, which cannot be kept exactly", position
-        numbers[position] = value
     return numbers, "", -1
+
+
+def which_numbers(labels: Sequence[str]) -> Array:
+    """Return which labels are numbers, infinite ones included."""
+    if _parse_plain(labels) is not None:
+        return np.ones(len(labels), dtype=bool)
+    return np.fromiter((NUMBER.match(label) is not None for label in labels), dtype=bool, count=len(labels))
+
+
+def _parse_plain(labels: Sequence[str]) -> Array | None:
+    """Return the numbers if all labels are plain ones, without a pattern match per label: most columns are."""
+    joined = "".join(labels)
+    # Python also reads 1_000, nan, infinity and the digits of other scripts.
+    if not joined.isascii() or any(sign in joined for sign in "_nN"):
+        return None
+    try:
+        return np.fromiter(map(float, labels), dtype=np.float64, count=len(labels))
+    except ValueError:
+        return None
 
 
 def is_boolean_pair(labels: Collection[str], one_is_enough: bool = False) -> bool:

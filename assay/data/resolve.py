@@ -160,7 +160,9 @@ def _planned_folds(request: TaskRequest) -> tuple[Fold, ...]:
     if request.split.get("kind") == "repeated":
         repeats = request.split.get("repeats", 10)
     numbers = (folds, repeats)
-    if request.split.get("kind") == "holdout" or not all(isinstance(n, int) and 1 <= n <= 1000 for n in numbers):
+    if request.split.get("kind") == "holdout" or not all(
+        isinstance(n, int) and 1 <= n <= 1000 for n in numbers
+    ):
         return (Fold(0, 0, 0, 0),)
     assert isinstance(folds, int)
     return tuple(Fold(repeat, fold, 0, 0) for repeat in range(repeats) for fold in range(folds))

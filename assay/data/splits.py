@@ -38,7 +38,11 @@ class Splits:
                 )
             seen.add((repeat, fold))
             both = np.concatenate([train, test])
-            if len(np.unique(both)) != len(both):
+            if len(both) and both.min() < 0:
+                raise DataError(
+                    f"Fold {fold} of repeat {repeat} holds a negative row number. Count rows from 0."
+                )
+            if len(both) and np.bincount(both).max() > 1:
                 raise DataError(
                     f"Fold {fold} of repeat {repeat} holds a row twice. Give each row to one side once."
                 )

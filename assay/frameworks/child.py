@@ -10,13 +10,14 @@ from __future__ import annotations
 import faulthandler
 import gc
 import importlib.util
+import json
 import os
 import platform
 import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any, Callable, Dict
+from typing import Any, Callable, Dict, List
 
 HERE = Path(__file__).resolve().parent
 TIMING_REPEATS = 10
@@ -47,7 +48,11 @@ def phases() -> Callable[[str], None]:
     if not path:
         return lambda name: None
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    return lambda name: None if os.write(descriptor, (name + "\n").encode()) else None
+
+    def announce(name: str) -> None:
+        os.write(descriptor, (name + "\n").encode())
+
+    return announce
 
 
 def run(folder: Path, adapter: Any, announce: Callable[[str], None]) -> int:
@@ -57,7 +62,7 @@ def run(folder: Path, adapter: Any, announce: Callable[[str], None]) -> int:
     try:
         _work(folder, adapter, announce, contract, report)
     except BaseException as error:  # the adapter is foreign code: whatever it raises becomes the report
-        report["error"] = {"type": type(error).__name__, "message": str(error)[:4000]}
+        report["error"] = describe(error)
         report["invalid_predictions"] = isinstance(error, contract.InvalidPrediction)
         traceback.print_exc()
         contract.write_report(folder, report)
@@ -65,6 +70,14 @@ def run(folder: Path, adapter: Any, announce: Callable[[str], None]) -> int:
             return error.code if isinstance(error.code, int) else 1
         return 1
     return 0
+
+
+def describe(error: BaseException) -> Dict[str, str]:
+    """Return an exception's name and message; of kin of MemoryError the name says so."""
+    name = type(error).__name__
+    if isinstance(error, MemoryError) and not name.endswith("MemoryError"):
+        name = "MemoryError"
+    return {"type": name, "message": str(error)[:4000]}
 
 
 def _work(folder: Path, adapter: Any, announce: Any, contract: Any, report: Dict[str, Any]) -> None:
@@ -85,12 +98,14 @@ def _work(folder: Path, adapter: Any, announce: Any, contract: Any, report: Dict
     budget = contract.Budget(job.budget_s, job.cores, job.memory_mb)
     model = adapter.fit(train, budget, dict(job.params))
     done("fit")
+    report.update(train.reported)
     announce("predict")
     prediction = adapter.predict(model, test)
     done("predict")
     contract.write_predictions(prediction, job)
     report.update(train.reported)
     contract.write_report(folder, report)
+    began = clock()
     announce("timing")
     report["timing"] = time_inference(lambda rows: adapter.predict(model, rows), test, job.batch_sizes)
     done("timing")
@@ -111,11 +126,10 @@ def time_inference(predict: Callable[[Any], Any], test: Any, sizes: Any) -> Dict
 
     out: Dict[str, Dict[str, Any]] = {}
     for size in sizes:
-        batch = test.take(np.arange(size) % test.n_rows)
-        batch = type(test)(batch.columns, batch.arrays, batch.n_rows)
-        seconds = []
+        seconds: List[float] = []
         gc.collect()
         try:
+            batch = test.take(np.arange(size) % test.n_rows)
             while len(seconds) < TIMING_REPEATS and sum(seconds) < TIMING_SECONDS_PER_SIZE:
                 start = time.perf_counter()
                 predict(batch)
@@ -134,16 +148,12 @@ def main() -> int:
     announce = phases()
     try:
         adapter = prepare(adapter_path)
-    except Exception as error:
+    except BaseException as error:  # a module may even call sys.exit when it is imported
         traceback.print_exc()
-        import json
-
-        said = {
-            "schema": 1,
-            "phases": {},
-            "error": {"type": type(error).__name__, "message": str(error)[:4000]},
-        }
+        said = {"schema": 1, "python": platform.python_version(), "phases": {}, "error": describe(error)}
         said["import_failed"] = True
+        (folder / "out").mkdir(exist_ok=True)
+        # The contract may be what cannot be imported (no numpy), so it is not used here.
         (folder / "out" / "report.json").write_text(json.dumps(said), encoding="utf-8")
         return 1
     return run(folder, adapter, announce)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
@@ -17,6 +18,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 import numpy as np
 
 SCHEMA = 1
+RESERVED = ("schema", "python", "phases", "timing", "error", "invalid_predictions", "import_failed")
 MISSING_DATE = np.iinfo(np.int64).min
 
 
@@ -92,7 +94,7 @@ class Train(Rows):
     """Training rows with their target and everything the framework may know.
 
     `y` holds class codes 0..k-1 (int64, positions in `classes`) or float64 values; `labels` the classes
-    by name. `artifacts` is a folder for a leaderboard, a trace, models.
+    by name.
     """
 
     def __init__(self, job: Job, rows: Rows, y: Any) -> None:
@@ -104,8 +106,8 @@ class Train(Rows):
         self.target = job.target
         self.classes = list(job.classes)
         self.seed = job.seed
-        self.artifacts = job.folder / "out" / "artifacts"
         self.reported: Dict[str, Any] = {}
+        self._out = job.folder / "out"
 
     @property
     def is_classification(self) -> bool:
@@ -113,23 +115,36 @@ class Train(Rows):
         return self.type != "regression"
 
     @property
+    def artifacts(self) -> Path:
+        """The folder for a leaderboard, a trace, models: kept with the results."""
+        folder = self._out / "artifacts"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    @property
     def labels(self) -> Any:
         """The target by class name (object array), or the values of a regression task."""
         return np.array(self.classes, dtype=object)[self.y] if self.is_classification else self.y
 
     def report(self, **facts: Any) -> None:
-        """Tell Assay about the training: `models_count=12`, `notes="…"`; plain JSON values."""
-        self.reported.update(facts)
+        """Tell Assay about the training: `models_count=12`, `notes="…"`; numbers, text, lists and dicts."""
+        for name in facts:
+            if name in RESERVED:
+                raise ValueError("report() cannot set %r: the child writes that itself" % name)
+        self.reported.update(plain(facts))
 
     def write_oof(self, predictions: Mapping[str, Any], folds: Any = None) -> None:
         """Keep out-of-fold predictions: per configuration an array over the training rows (n or n×k)."""
-        arrays = {
+        arrays: Dict[str, Any] = {
             "config_%d" % i: np.asarray(value, dtype=float) for i, value in enumerate(predictions.values())
         }
         if folds is not None:
             arrays["fold"] = np.asarray(folds, dtype=np.int64)
-        names = np.array([str(name) for name in predictions], dtype=str)
-        _replace(self.artifacts.parent / "oof.npz", lambda file: np.savez(file, names=names, **arrays))
+        for name, array in arrays.items():
+            if len(array) != self.n_rows:
+                raise ValueError("%s has %d rows, the training data %d" % (name, len(array), self.n_rows))
+        arrays["names"] = np.array([str(name) for name in predictions], dtype=str)
+        _replace(self._out / "oof.npz", lambda file: np.savez(file, **arrays))
 
 
 class Budget:
@@ -186,36 +201,55 @@ def positions(classes: Iterable[Any], job_classes: Sequence[str]) -> List[int]:
         if not 0 <= code < len(job_classes):
             known = ", ".join(job_classes[:10])
             raise InvalidPrediction(
-                "the framework predicted the unknown class %r; the task has %s" % (one, known)
+                "The framework predicted the unknown class '%s'; the task has %s." % (one, known)
             )
         found.append(code)
     return found
 
 
 def _in_job_order(prediction: Prediction, job: Job) -> Any:
-    probabilities = np.asarray(prediction.probabilities, dtype=np.float64)
+    probabilities = _floats(prediction.probabilities, "probabilities")
+    if probabilities.ndim != 2:
+        raise InvalidPrediction(
+            "probabilities have shape %r: one row per test row and one column per class are asked for"
+            % (probabilities.shape,)
+        )
     if prediction.classes is None:
         return probabilities
     where = positions(prediction.classes, job.classes)
-    if probabilities.ndim != 2 or probabilities.shape[1] != len(where):
+    if probabilities.shape[1] != len(where):
         raise InvalidPrediction(
             "probabilities have shape %r but %d classes were named" % (probabilities.shape, len(where))
         )
+    if len(set(where)) != len(where):
+        raise InvalidPrediction("a class was named twice for the columns: %r" % (prediction.classes,))
     ordered = np.zeros((probabilities.shape[0], len(job.classes)))
     ordered[:, where] = probabilities
     return ordered
 
 
+def _floats(answer: Any, what: str) -> Any:
+    try:
+        return np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidPrediction("the %s are not numbers: %s" % (what, error)) from None
+
+
 def _row_numbers(prediction: Prediction, n: int) -> Any:
-    """Return the rows the answer speaks of: a pandas index where there is one, else 0..n-1."""
+    """Return the rows the answer speaks of: a pandas index of whole numbers where there is one, else 0..n-1."""
+    found = []
     for answer in (prediction.values, prediction.labels, prediction.probabilities):
         index = getattr(answer, "index", None)
-        if index is not None and not callable(index):
-            try:
-                return np.asarray(index, dtype=np.int64)
-            except (TypeError, ValueError):
-                return np.arange(n)
-    return np.arange(n)
+        if index is None or callable(index):
+            continue
+        numbers = np.asarray(index)
+        if np.issubdtype(numbers.dtype, np.integer):
+            found.append(numbers.astype(np.int64))
+    if not found:
+        return np.arange(n)
+    if not all(np.array_equal(found[0], other) for other in found):
+        raise InvalidPrediction("labels and probabilities are in different row orders")
+    return found[0]
 
 
 def prediction_arrays(prediction: Any, job: Job) -> Dict[str, Any]:
@@ -232,10 +266,10 @@ def prediction_arrays(prediction: Any, job: Job) -> Dict[str, Any]:
             arrays["prediction"] = np.array(
                 positions(np.ravel(prediction.labels), job.classes), dtype=np.int64
             )
-        elif "probabilities" in arrays and arrays["probabilities"].ndim == 2:
+        elif "probabilities" in arrays and arrays["probabilities"].shape[1]:
             arrays["prediction"] = arrays["probabilities"].argmax(axis=1).astype(np.int64)
     elif prediction.values is not None:
-        arrays["prediction"] = np.asarray(prediction.values, dtype=np.float64).ravel()
+        arrays["prediction"] = _floats(prediction.values, "predictions").ravel()
     if "prediction" not in arrays:
         raise InvalidPrediction(
             "the framework returned no predictions of the kind the task needs (%s)" % job.type
@@ -252,8 +286,23 @@ def write_predictions(prediction: Any, job: Job) -> None:
 
 def write_report(job_folder: Path, report: Mapping[str, Any]) -> None:
     """Write `out/report.json` by rename."""
-    text = json.dumps(report, indent=1, default=str).encode()
+    text = json.dumps(plain(report), indent=1, allow_nan=False).encode()
     _replace(job_folder / "out" / "report.json", lambda file: file.write(text))
+
+
+def plain(value: Any) -> Any:
+    """Return a copy of plain JSON values: numpy's numbers as numbers, NaN and infinity as null, the rest as text."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return str(value)
 
 
 def _replace(path: Path, write: Any) -> None:
@@ -273,6 +322,8 @@ def read_train(job: Job) -> Train:
     """Read the training rows and their target."""
     if job.format == "csv":
         rows, y = _read_csv(job, "train")
+    elif job.format == "parquet":
+        rows, y = _read_parquet(job, "train")
     else:
         with np.load(str(job.folder / "train.npz"), allow_pickle=False) as file:
             rows, y = _rows_from_npz(job, file), file["y"]
@@ -281,8 +332,9 @@ def read_train(job: Job) -> Train:
 
 def read_test(job: Job) -> Rows:
     """Read the test features."""
-    if job.format == "csv":
-        return _read_csv(job, "test")[0]
+    if job.format in ("csv", "parquet"):
+        rows: Rows = (_read_csv if job.format == "csv" else _read_parquet)(job, "test")[0]
+        return rows
     with np.load(str(job.folder / "test.npz"), allow_pickle=False) as file:
         return _rows_from_npz(job, file)
 
@@ -306,6 +358,7 @@ def _text(file: Any, i: int) -> Any:
 
 
 def _read_csv(job: Job, part: str) -> Any:
+    csv.field_size_limit(sys.maxsize)  # a text may be longer than the module's 128 KB
     with open(str(job.folder / (part + ".csv")), newline="", encoding="utf-8") as file:
         cells = list(csv.reader(file))[1:]
     by_column = list(zip(*cells)) if cells else [()] * (len(job.columns) + (part == "train"))
@@ -313,10 +366,41 @@ def _read_csv(job: Job, part: str) -> Any:
     rows = Rows(job.columns, arrays, len(cells))
     if part == "test":
         return rows, None
+    return rows, _target(by_column[-1], job)
+
+
+def _target(cells: Sequence[Any], job: Job) -> Any:
     if job.is_classification:
         place = {name: i for i, name in enumerate(job.classes)}
-        return rows, np.array([place[label] for label in by_column[-1]], dtype=np.int64)
-    return rows, np.array([float(value) for value in by_column[-1]])
+        return np.array([place[label] for label in cells], dtype=np.int64)
+    return np.array([float(value) for value in cells])
+
+
+def _read_parquet(job: Job, part: str) -> Any:
+    """Read by position: types come from `job.json`. Needs pandas and pyarrow in the framework's environment."""
+    import pandas as pd
+
+    frame = pd.read_parquet(str(job.folder / (part + ".parquet")))
+    arrays = [_from_series(frame.iloc[:, i], column, pd) for i, column in enumerate(job.columns)]
+    rows = Rows(job.columns, arrays, len(frame))
+    return rows, None if part == "test" else _target(list(frame.iloc[:, -1]), job)
+
+
+def _from_series(series: Any, column: Mapping[str, Any], pd: Any) -> Any:
+    kind = column["kind"]
+    if kind == "numeric":
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    if kind == "categorical":
+        known = pd.Index(column["categories"], dtype=object)
+        return known.get_indexer(series.astype(object)).astype(np.int32)
+    if kind == "date":
+        return series.to_numpy(dtype="datetime64[ns]").astype(np.int64)
+    missing = series.isna().to_numpy()
+    if kind == "boolean":
+        return np.where(missing, -1, series.astype(object) == True).astype(np.int8)  # noqa: E712
+    out = np.empty(len(series), dtype=object)
+    out[:] = [None if gone else value for gone, value in zip(missing, series)]
+    return out
 
 
 def _parse(cells: Sequence[str], column: Mapping[str, Any]) -> Any:

@@ -13,11 +13,12 @@ import numpy as np
 class Encoder:
     """Learns from training rows how to make numbers of all columns, and applies it to any rows.
 
-    Numeric, date and boolean columns become one column each; missing values take the training median
+    Numeric, date (in days) and boolean columns become one column each; missing values take the training median
     (the most frequent value for booleans) unless `impute` is False. Categories become their code
-    (`categories="ordinal"`, missing is a code of its own) or one column per level (`"onehot"`; levels beyond the
-    `max_levels` most frequent share one). Text is left out. With `scale` numeric columns have mean 0 and
-    deviation 1 in training.
+    (`categories="ordinal"`, missing is a code of its own) or one column for each of the `max_levels` most
+    frequent levels in training, missing being one of them (`"onehot"`; all other levels are zero in all). Text
+    is left out. With `scale` numeric columns have mean 0 and deviation 1 in training. Numbers beyond
+    ±1e30 are cut there, because learners that work in float32 refuse them.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Encoder:
 
 def _numbers(array: Any, kind: str) -> Any:
     if kind == "numeric":
-        return array.astype(float)
+        return np.clip(array.astype(float), -1e30, 1e30)
     if kind == "boolean":
         return np.where(array < 0, np.nan, array).astype(float)
     missing = np.iinfo(np.int64).min

@@ -34,7 +34,7 @@ class Environment:
 def environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
     """Return where the framework runs; raises NotInstalled with the remedy when it cannot here."""
     if spec.environment == "none":
-        program = shutil.which(spec.command[0]) if spec.command else None
+        program = shutil.which(spec.command[0])
         if program is None and not spec.command[0].startswith("{framework}"):
             raise NotInstalled(
                 f"Framework {spec.name} needs the program '{spec.command[0]}', which is not on the PATH."
@@ -63,16 +63,23 @@ def environment_folder(spec: FrameworkSpec, settings: Settings) -> Path:
 
 def _folders(python: Path) -> tuple[Path, ...]:
     """Return the folders an interpreter reads: its environment and the installation below that."""
-    code = "import sys; print(sys.prefix); print(sys.base_prefix)"
-    if python == Path(sys.executable):
-        prefixes = [sys.prefix, sys.base_prefix]
-    else:
-        prefixes = subprocess.run(
-            [str(python), "-I", "-c", code], capture_output=True, text=True, check=True, timeout=60
-        ).stdout.split("\n")[:2]
-    folders = [Path(prefix) for prefix in prefixes]
+    own = python == Path(sys.executable)
+    folders = [Path(sys.prefix), Path(sys.base_prefix)] if own else _prefixes(python)
     folders.append(Path(os.path.realpath(python)).parent.parent)
     return tuple(path for path in dict.fromkeys(folders) if not path.is_relative_to("/usr"))
+
+
+def _prefixes(python: Path) -> list[Path]:
+    code = "import sys; print(sys.prefix); print(sys.base_prefix)"
+    try:
+        done = subprocess.run(
+            [str(python), "-I", "-c", code], capture_output=True, text=True, check=True, timeout=60
+        )
+        return [Path(line) for line in done.stdout.split("\n")[:2]]
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NotInstalled(
+            f"The interpreter {python} does not start ({error}). Remove {python.parent.parent} and install again."
+        ) from None
 
 
 def build_environment(spec: FrameworkSpec, settings: Settings) -> Environment:
@@ -80,6 +87,8 @@ def build_environment(spec: FrameworkSpec, settings: Settings) -> Environment:
 
     Safe to call from several processes at once; one that was interrupted is built anew.
     """
+    if spec.environment != "own":
+        return environment_of(spec, settings)
     folder = environment_folder(spec, settings)
     with _locked(folder.with_name(folder.name + ".lock")):
         if not (folder / READY).exists():
@@ -92,15 +101,8 @@ def build_environment(spec: FrameworkSpec, settings: Settings) -> Environment:
             if "PIP_FIND_LINKS" in environ:
                 environ.setdefault("UV_FIND_LINKS", environ["PIP_FIND_LINKS"])
             _run([uv, "venv", "--quiet", "--python", str(python), str(folder)], environ, spec)
-            install = [
-                uv,
-                "pip",
-                "install",
-                "--quiet",
-                "--compile-bytecode",
-                "--python",
-                str(folder / "bin/python"),
-            ]
+            where = ["--python", str(folder / "bin/python"), *(["--offline"] if settings.offline else [])]
+            install = [uv, "pip", "install", "--quiet", "--compile-bytecode", *where]
             _run([*install, "--requirement", str(spec.lock)], environ, spec)
             (folder / READY).touch()
     return environment_of(spec, settings)

@@ -51,9 +51,12 @@ def _text(name: str, values: np.ndarray) -> dict[str, Any]:
 
 
 def _csv(file: BinaryIO, task: Task, rows: Table, y: np.ndarray | None) -> None:
-    """Labels as text, nothing for missing, `true`/`false`, ISO dates in UTC, numbers at full precision."""
+    """Labels as text, nothing for missing, `true`/`false`, ISO dates in UTC, numbers at full precision.
+
+    Lines end as in RFC 4180; with a bare newline, Python up to 3.12 leaves a carriage return in a text unquoted.
+    """
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\r\n")
     names = [column.name for column in task.features]
     cells = [_as_text(column, rows.arrays[column.name]) for column in task.features]
     if y is not None:

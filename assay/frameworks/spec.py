@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import ConfigError
 from assay.plugins import entry_point_names, suggest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["FrameworkSpec", "builtin_names", "find_framework", "find_frameworks", "list_frameworks"]
 
 HERE = Path(__file__).resolve().parent
 ROLES = ("constant", "baseline", "framework", "model")
 FORMATS = ("npz", "csv", "parquet")
+CODE_FILES = (
+    "child.py",
+    "contract.py",
+    "encode.py",
+    "adapter.py",
+)  # what lies beside a framework's own files
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,21 @@ class FrameworkSpec:
     files: tuple[Path, ...] = ()
     extends: str = ""
     project: str = ""
+
+    def __post_init__(self) -> None:
+        try:
+            json.dumps(dict(self.params), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(
+                f"A parameter of framework '{self.name}' is not plain JSON: {error}. "
+                "Use numbers, text, true, false, lists and tables."
+            ) from None
+        names = [file.name for file in self.files]
+        for name in names:
+            if name in CODE_FILES or names.count(name) > 1:
+                raise ConfigError(
+                    f"Framework '{self.name}' has a file '{name}', whose place beside the adapter is taken. Rename it."
+                )
 
     def digest(self) -> str:
         """Return a digest of the files that do the work: a circumstance, not part of the key."""
@@ -93,7 +118,7 @@ def find_frameworks(text: str, params: Mapping[str, Mapping[str, Any]] | None = 
         if names.count(name) > 1 and len(
             {(s.name, s.version) for s in specs if s.name == name}
         ) < names.count(name):
-            raise ConfigError(f"Framework '{name}' is named twice.")
+            raise ConfigError(f"Framework '{name}' is named twice. Name it once.")
     for name in params or {}:
         if name not in names:
             raise ConfigError(f"--set speaks of framework '{name}', which is not run. {suggest(name, names)}")
@@ -109,7 +134,7 @@ def find_framework(text: str) -> FrameworkSpec:
         return _estimator(Path(file), class_name)
     if text.endswith(".py"):
         raise ConfigError(f"'{text}' is a file: name the class in it, for example {text}:MyEstimator.")
-    if "/" in text or text.startswith(".") or (Path(text) / "framework.toml").is_file():
+    if "/" in text or text.startswith("."):
         return read_folder(Path(text), find_framework)
     name, _, version = text.partition(":")
     return read_folder(_folder_of(name), find_framework, version)
@@ -126,8 +151,22 @@ def _folder_of(name: str) -> Path:
     points = entry_point_names("frameworks")
     for known, point in points.items():
         if _plain(known) == wanted:
-            return Path(point.load())
+            return _folder_at(point)
+    if (Path(name) / "framework.toml").is_file():
+        return Path(name)
     raise ConfigError(f"Unknown framework '{name}'. {suggest(name, [*builtin_names(), *points])}")
+
+
+def _folder_at(point: EntryPoint) -> Path:
+    """Return the folder an entry point names: a path, or a package that is the folder."""
+    try:
+        found = point.load()
+        return Path(found.__file__).parent if hasattr(found, "__file__") else Path(found)
+    except Exception as error:
+        raise ConfigError(
+            f"Entry point '{point.name} = {point.value}' of an installed package cannot be used: {error}. "
+            "It must name a folder (a path or a package). Mend or uninstall that package."
+        ) from error
 
 
 def _plain(name: str) -> str:

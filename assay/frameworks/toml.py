@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from assay.data.border import validated
 from assay.errors import ConfigError
 from assay.frameworks.spec import FrameworkSpec
-from assay.plugins import suggest
 
 __all__ = ["FrameworkFile", "read_folder"]
 
@@ -43,14 +44,37 @@ class FrameworkFile(BaseModel):
 
 
 def read_folder(folder: Path, find: Callable[[str], FrameworkSpec], version: str = "") -> FrameworkSpec:
-    """Read a framework's folder; `find` resolves what it extends."""
+    """Read a framework's folder; `find` resolves what it extends. `version` is the one asked for, if any."""
     path = folder / "framework.toml"
     said = _parse(path)
-    base = find(said["extends"]) if said.get("extends") else None
     checked = _check(said, path)
-    given = set(said)
-    spec = _spec(checked, folder, path, version)
-    return spec if base is None else _extend(base, spec, given)
+    if not checked.extends:
+        return _spec(checked, folder, path, version)
+    base = _find_base(
+        checked.extends, folder, path, find, "" if {"version", "version_of"} & set(said) else version
+    )
+    spec = _extend(base, checked, set(said), folder, path)
+    if version and spec.version != version:
+        raise ConfigError(
+            f"{path} is version '{spec.version}', not '{version}'. Ask for {checked.name} alone."
+        )
+    return spec
+
+
+def _find_base(
+    name: str, folder: Path, path: Path, find: Callable[[str], FrameworkSpec], version: str
+) -> FrameworkSpec:
+    """Return what a folder extends: a name, or a path as seen from that folder; of the version asked for."""
+    if "/" in name or name.startswith("."):
+        name = f"{folder / name}/"
+    elif version and ":" not in name:
+        name = f"{name}:{version}"
+    try:
+        return find(name)
+    except RecursionError:
+        raise ConfigError(
+            f"{path} extends itself, directly or through others. Name another framework."
+        ) from None
 
 
 def _parse(path: Path) -> dict[str, Any]:
@@ -66,51 +90,69 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def _check(said: dict[str, Any], path: Path) -> FrameworkFile:
-    try:
-        return FrameworkFile.model_validate(said)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            hint = suggest(key, FrameworkFile.model_fields)
-            raise ConfigError(f"Unknown key '{key}' in {path}. {hint}") from None
+    checked = validated(FrameworkFile, said, f"in {path}")
+    if checked.environment == "none" and not checked.command:
         raise ConfigError(
-            f"Key '{key}' in {path} is wrong: {first['msg']} (it is {first['input']!r})."
-        ) from None
+            f"{path}: environment 'none' needs the key 'command', the program to start. Add it."
+        )
+    return checked
 
 
 def _spec(said: FrameworkFile, folder: Path, path: Path, version: str) -> FrameworkSpec:
-    adapter = None if said.command else folder / said.adapter
-    if adapter is not None and not adapter.is_file() and not said.extends:
-        raise ConfigError(f"{path} names the adapter {adapter.name}, which is not in that folder.")
-    files = tuple(folder / name for name in said.files)
-    for file in files:
-        if not file.is_file() or ".." in file.parts[-len(Path(file.name).parts) - 1 :]:
-            raise ConfigError(f"{path} lists the file {file.name}, which is not in that folder.")
-    version = version or said.version or _version_of(said.version_of, path)
-    lock = folder / "locks" / f"{version}.txt"
-    if said.environment == "own" and not lock.is_file() and not said.extends:
-        raise ConfigError(f"{path}: version '{version}' has no lock file locks/{version}.txt.")
+    own = said.version or _version_of(said.version_of, path)
+    if said.environment != "own" and version not in ("", own or "0"):
+        raise ConfigError(f"{path} is version '{own or '0'}', not '{version}'. Ask for {said.name} alone.")
+    version = version or own or "0"
     return FrameworkSpec(
         name=said.name,
-        version=version or "0",
+        version=version,
         folder=folder,
         description=said.description,
         role=said.role,
         environment=said.environment,
-        lock=lock if said.environment == "own" and lock.is_file() else None,
+        lock=_lock(folder, version, path) if said.environment == "own" else None,
         python=said.python,
-        adapter=adapter,
+        adapter=_adapter(said, folder, path),
         command=tuple(said.command),
         format=said.format,
         types=tuple(said.types),
         stops_by=said.stops_by,
         network=said.network,
         params=said.params,
-        files=files,
-        extends=said.extends,
+        files=_files(said, folder, path),
         project=said.project,
     )
+
+
+def _adapter(said: FrameworkFile, folder: Path, path: Path) -> Path | None:
+    if said.command:
+        return None
+    adapter = folder / said.adapter
+    if not adapter.is_file():
+        raise ConfigError(
+            f"{path} names the adapter {said.adapter}, which is not in that folder. Write it there."
+        )
+    return adapter
+
+
+def _files(said: FrameworkFile, folder: Path, path: Path) -> tuple[Path, ...]:
+    """Return the further files; they lie in the folder itself, because that is how the adapter finds them."""
+    for name in said.files:
+        if Path(name).name != name or not (folder / name).is_file():
+            raise ConfigError(
+                f"{path} lists the file {name}, which is not directly in that folder. Put it there."
+            )
+    return tuple(folder / name for name in said.files)
+
+
+def _lock(folder: Path, version: str, path: Path) -> Path:
+    lock = folder / "locks" / f"{version}.txt"
+    if not lock.is_file():
+        there = ", ".join(sorted(file.stem for file in lock.parent.glob("*.txt"))) or "none"
+        raise ConfigError(
+            f"{path}: version '{version}' has no lock file locks/{version}.txt. There are: {there}."
+        )
+    return lock
 
 
 def _version_of(package: str, path: Path) -> str:
@@ -126,15 +168,23 @@ def _version_of(package: str, path: Path) -> str:
         ) from None
 
 
-def _extend(base: FrameworkSpec, own: FrameworkSpec, given: set[str]) -> FrameworkSpec:
+def _extend(
+    base: FrameworkSpec, said: FrameworkFile, given: set[str], folder: Path, path: Path
+) -> FrameworkSpec:
     """Return `base` with what the extending file says itself; its params are merged over the base's."""
-    from dataclasses import replace
-
-    changes: dict[str, Any] = {"name": own.name, "extends": own.extends}
-    for key in ("description", "role", "types", "stops_by", "network", "format", "project"):
+    changes: dict[str, Any] = {"name": said.name, "extends": said.extends}
+    for key in ("description", "role", "stops_by", "network", "format", "project", "python", "environment"):
         if key in given:
-            changes[key] = getattr(own, key)
-    if "version" in given or "version_of" in given:
-        changes["version"] = own.version
-    changes["params"] = {**base.params, **own.params}
-    return replace(base, **changes)
+            changes[key] = getattr(said, key)
+    if "types" in given:
+        changes["types"] = tuple(said.types)
+    if {"version", "version_of"} & given:
+        changes["version"] = said.version or _version_of(said.version_of, path)
+    if {"adapter", "command"} & given:
+        changes.update(folder=folder, adapter=_adapter(said, folder, path), command=tuple(said.command))
+    if "files" in given:
+        changes["files"] = _files(said, folder, path)
+    changes["params"] = {**base.params, **said.params}
+    spec = replace(base, **changes)
+    needs_lock = spec.environment == "own" and (base.lock is None or spec.version != base.version)
+    return replace(spec, lock=_lock(folder, spec.version, path)) if needs_lock else spec

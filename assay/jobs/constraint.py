@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,13 @@ __all__ = ["KNOWN", "Constraint", "parse_constraint", "parse_duration", "parse_s
 
 GB = 1024  # in MiB; sizes are binary: 16g is 16 GiB
 HOUR = 3600.0
+_WORDS = {
+    "time_s": "time",
+    "cores": "cores",
+    "memory_mb": "memory",
+    "disk_mb": "disk",
+    "max_folds": "folds",
+}
 _UNITS = {"d": 86400.0, "h": HOUR, "m": 60.0, "s": 1.0}
 _WRITTEN = re.compile(
     r"(?P<time>(?:\d+(?:\.\d+)?[dhms])+)(?P<cores>\d+)c(?:(?P<memory>\d+(?:\.\d+)?)g)?", re.IGNORECASE
@@ -43,11 +51,18 @@ class Constraint:
     def __post_init__(self) -> None:
         for what in ("time_s", "cores", "memory_mb", "disk_mb", "max_folds"):
             value = getattr(self, what)
-            if value is not None and value <= 0:
-                raise ConfigError(f"Constraint '{self.name}' has {what} {value:g}: it must be above zero.")
-        if self.leeway_s is not None and self.leeway_s < 0:
+            if value is not None and not 0 < value < math.inf:
+                raise ConfigError(
+                    f"Constraint '{self.name}' has {_WORDS[what]} {value:g}: give more than zero."
+                )
+        for phase, limit in self.phase_limits_s.items():
+            if not 0 < limit < math.inf:
+                raise ConfigError(
+                    f"Constraint '{self.name}' has a limit of {limit:g} s for phase {phase}: give more than zero."
+                )
+        if self.leeway_s is not None and not 0 <= self.leeway_s < math.inf:
             raise ConfigError(
-                f"Constraint '{self.name}' has leeway {self.leeway_s:g}: it must not be negative."
+                f"Constraint '{self.name}' has leeway {self.leeway_s:g} s: give zero for none, or more."
             )
 
     @property
@@ -69,10 +84,14 @@ class Constraint:
 
     def identity(self) -> dict[str, Any]:
         """Return what goes into a job's key: what the user asked for, never what the machine has."""
-        said: dict[str, Any] = {"time_s": self.time_s, "cores": self.cores, "memory_mb": self.memory_mb}
-        said["disk_mb"], said["leeway_s"] = self.disk_mb, self.effective_leeway_s
+        # 60 and 60.0 are one constraint, but not one text: numbers are brought to one type for the key.
+        said: dict[str, Any] = {"time_s": float(self.time_s), "cores": int(self.cores)}
+        said["memory_mb"] = None if self.memory_mb is None else int(self.memory_mb)
+        said["disk_mb"], said["leeway_s"] = int(self.disk_mb), float(self.effective_leeway_s)
         if self.phase_limits_s:
-            said["phase_limits_s"] = dict(sorted(self.phase_limits_s.items()))
+            said["phase_limits_s"] = {
+                phase: float(self.phase_limits_s[phase]) for phase in sorted(self.phase_limits_s)
+            }
         return said
 
     def for_task(self, task: str) -> Constraint:
@@ -108,7 +127,7 @@ def parse_duration(text: str | int | float, where: str = "") -> float:
 
 def parse_size(text: str | int | float, where: str = "") -> int:
     """Return MiB: `"16g"`, `"512m"`, `"16GB"`; a bare number is MiB."""
-    if isinstance(text, (int, float)) and not isinstance(text, bool):
+    if isinstance(text, (int, float)) and not isinstance(text, bool) and math.isfinite(text):
         return int(text)
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mgt])i?b?", str(text).strip().lower())
     if not match:
@@ -137,19 +156,20 @@ def read_constraint(
         if "time_s" not in said or "cores" not in said:
             raise ConfigError(f"Constraint '{text}'{_at(where)} needs at least 'time' and 'cores'.")
         return Constraint(name=text, **said)
-    if text in KNOWN:
-        return KNOWN[text]
+    if text.lower() in KNOWN:
+        return KNOWN[text.lower()]
     try:
         return parse_constraint(text)
     except ConfigError:
-        if named and not re.match(r"\d", text):
+        if not re.match(r"\d", text) and (named or suggest(text, KNOWN).startswith("Did")):
             raise ConfigError(
-                f"Unknown constraint '{text}'{_at(where)}. {suggest(text, [*named, *KNOWN])}"
+                f"Unknown constraint '{text}'{_at(where)}. {suggest(text, [*(named or ()), *KNOWN])}"
             ) from None
         raise
 
 
-_READ = {
+_PHASES = ("start", "load", "predict", "timing")
+_READ: Mapping[str, tuple[str, Callable[[Any, str], Any]]] = {
     "time": ("time_s", parse_duration),
     "cores": ("cores", lambda value, where: _whole(value, "cores", where)),
     "memory": ("memory_mb", parse_size),
@@ -160,20 +180,15 @@ _READ = {
 
 
 def _fields(said: Mapping[str, Any], where: str) -> dict[str, Any]:
-    if not isinstance(said, Mapping):
-        raise ConfigError(f"{where}: expected keys such as time and cores, got {said!r}.")
     out: dict[str, Any] = {}
-    for key, value in said.items():
+    for key, value in _mapping(said, where, "keys such as time and cores").items():
         if key in _READ:
             name, read = _READ[key]
             out[name] = read(value, f"{where}, {key}")
         elif key == "phases":
-            out["phase_limits_s"] = {
-                phase: parse_duration(limit, where) for phase, limit in dict(value).items()
-            }
-            _known(out["phase_limits_s"], ("start", "load", "predict", "timing"), f"{where}, phases")
+            out["phase_limits_s"] = _phases(value, f"{where}, phases")
         elif key == "tasks":
-            out["tasks"] = dict(value)
+            out["tasks"] = _tasks(value, f"{where}, tasks")
         else:
             raise ConfigError(
                 f"Unknown key '{key}' in {where}. {suggest(str(key), [*_READ, 'phases', 'tasks'])}"
@@ -181,10 +196,27 @@ def _fields(said: Mapping[str, Any], where: str) -> dict[str, Any]:
     return out
 
 
-def _known(keys: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
-    for key in keys:
-        if key not in names:
-            raise ConfigError(f"Unknown phase '{key}' in {where}. {suggest(key, names)}")
+def _phases(said: Any, where: str) -> dict[str, float]:
+    for phase in _mapping(said, where, "phases such as start and predict"):
+        if phase == "fit":
+            raise ConfigError(f"{where}: the limit of fit is time plus leeway. Set those instead.")
+        if phase not in _PHASES:
+            raise ConfigError(f"Unknown phase '{phase}' in {where}. {suggest(str(phase), _PHASES)}")
+    return {phase: parse_duration(limit, f"{where}, {phase}") for phase, limit in said.items()}
+
+
+def _tasks(said: Any, where: str) -> dict[str, Mapping[str, Any]]:
+    """Check the overrides by task now, not when the first of these tasks is planned."""
+    for task, own in _mapping(said, where, "task names").items():
+        if "tasks" in _fields(own, f"{where}, {task}"):
+            raise ConfigError(f"{where}, {task}: 'tasks' stands inside a task. Move it up.")
+    return dict(said)
+
+
+def _mapping(said: Any, where: str, what: str) -> Mapping[Any, Any]:
+    if not isinstance(said, Mapping):
+        raise ConfigError(f"{where}: expected {what}, got {said!r}.")
+    return said
 
 
 def _whole(value: Any, what: str, where: str) -> int:

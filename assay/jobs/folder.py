@@ -75,8 +75,8 @@ class JobFolder:
     def attempts(self) -> list[AttemptFolder]:
         """Return the attempts in order; an empty list when there is none."""
         root = self.path / "attempts"
-        names = sorted(name for name in os.listdir(root) if name.isdigit()) if root.is_dir() else []
-        return [AttemptFolder(root / name) for name in names]
+        names = [name for name in os.listdir(root) if name.isdecimal()] if root.is_dir() else []
+        return [AttemptFolder(root / name) for name in sorted(names, key=int)]
 
     def attempt(self, number: int) -> AttemptFolder:
         """Return the folder of attempt `number`, which may not exist yet."""
@@ -103,6 +103,5 @@ class StoreFolder:
         root = self.root / "jobs"
         if not root.is_dir():
             return []
-        return sorted(
-            entry.name for shard in os.scandir(root) if shard.is_dir() for entry in os.scandir(shard.path)
-        )
+        shards = [shard.path for shard in os.scandir(root) if shard.is_dir()]
+        return sorted(entry.name for shard in shards for entry in os.scandir(shard) if entry.is_dir())

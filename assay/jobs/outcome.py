@@ -15,6 +15,8 @@ STATUSES: tuple[Status, ...] = (
     "ok", "timeout", "memory", "crash", "disk", "error", "invalid_predictions", "setup", "data", "lost",
 )  # fmt: skip
 FAILED: tuple[Status, ...] = STATUSES[1:]
+MESSAGE_LENGTH = 4000
+AFTER_PREDICTIONS = ("timing", "end")
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 
 
@@ -32,8 +34,8 @@ class Facts:
     """What the supervisor saw of one attempt; immutable, and no verdict in it.
 
     Seconds are of the supervisor's monotonic clock; `phases` the time spent in each; `phase` the last one
-    reached. `stopped_for` is why the supervisor killed the tree ("time", "disk", "memory" where memory
-    is only watched), or empty. `memory_peak_mb` is sampled anonymous and shared memory;
+    reached. `stopped_for` is why the supervisor killed the tree ("time", "disk"; "memory" and "processes"
+    where these are only watched), or empty. `memory_peak_mb` is sampled anonymous and shared memory;
     `memory_cgroup_peak_mb` also counts page cache.
     """
 
@@ -55,6 +57,7 @@ class Facts:
     processes_peak: int = 0
     process_limit_hits: int = 0
     left_behind: int = 0
+    inputs_changed: bool = False
     log_bytes: int = 0
     log_cut: bool = False
     report: Mapping[str, Any] = field(default_factory=dict)
@@ -106,14 +109,18 @@ def classify(
         return Verdict("lost", facts.lost_reason)
     if facts.stopped_for == "disk":
         return Verdict("disk", f"It wrote {facts.disk_peak_mb:.0f} MB, more than its disk limit.")
+    if facts.inputs_changed:
+        return Verdict("error", "It changed its input files, which are not its own.")
     if check.found and not check.problem and _is_safe(facts):
         return _trained(facts, role)
-    stopped = _stopped(facts, limits_s)
+    if check.problem and facts.phase in AFTER_PREDICTIONS:  # what ended the timing did not spoil them
+        return Verdict("invalid_predictions", check.problem)
+    stopped = _stopped(facts, limits_s, check)
     if stopped is not None:
         return stopped
-    error = facts.report.get("error")
-    if facts.report.get("invalid_predictions"):
-        return Verdict("invalid_predictions", str(error["message"]) if error else "")
+    error = _error(facts.report.get("error"))
+    if facts.report.get("invalid_predictions") is True:
+        return Verdict("invalid_predictions", error.get("message", "The predictions were refused."))
     if error:
         return _raised(facts, error)
     if facts.exit_code not in (0, None):
@@ -127,7 +134,7 @@ def classify(
 
 def _is_safe(facts: Facts) -> bool:
     """Whether the predictions were complete before anything went wrong: they were written before `timing`."""
-    if facts.phase in ("timing", "end"):
+    if facts.phase in AFTER_PREDICTIONS:
         return True
     return facts.exit_code == 0 and not facts.stopped_for
 
@@ -140,8 +147,8 @@ def _trained(facts: Facts, role: str) -> Verdict:
     )
 
 
-def _stopped(facts: Facts, limits_s: Mapping[str, float]) -> Verdict | None:
-    if facts.stopped_for == "memory" or (facts.oom_kills and facts.exit_code != 0):
+def _stopped(facts: Facts, limits_s: Mapping[str, float], check: PredictionCheck) -> Verdict | None:
+    if facts.stopped_for == "memory" or (facts.oom_kills and (facts.exit_code != 0 or not check.found)):
         peak = f"; the highest seen was {facts.memory_peak_mb:.0f} MB" if facts.memory_peak_mb else ""
         return Verdict(
             "memory", f"It was killed for using more than its {facts.memory_limit_mb} MB of memory{peak}."
@@ -149,16 +156,33 @@ def _stopped(facts: Facts, limits_s: Mapping[str, float]) -> Verdict | None:
     if facts.stopped_for == "time":
         limit = limits_s.get(facts.phase, 0.0)
         return Verdict("timeout", f"The {facts.phase} phase passed its limit of {limit:g} s and was stopped.")
+    if facts.stopped_for == "processes":
+        return Verdict(
+            "error",
+            f"It ran {facts.processes_peak} processes and threads at a time, more than it may; it was stopped.",
+        )
     if facts.signal is not None:
         name = SIGNALS.get(facts.signal, f"signal {facts.signal}")
         return Verdict("crash", f"It died of {name} in the {facts.phase} phase.")
     return None
 
 
-def _raised(facts: Facts, error: Mapping[str, Any]) -> Verdict:
-    message = f"{error.get('type', 'Error')}: {error.get('message', '')}".strip()
-    if error.get("type") == "MemoryError":
+def _error(said: Any) -> dict[str, str]:
+    """Return type and message of the report's error as text; the report is foreign, so it may hold anything."""
+    if not said:
+        return {}
+    if not isinstance(said, Mapping):
+        return {"type": "Error", "message": str(said)[:MESSAGE_LENGTH]}
+    kind, message = str(said.get("type") or "Error"), str(said.get("message") or "")
+    return {"type": kind[:100], "message": message[:MESSAGE_LENGTH]}
+
+
+def _raised(facts: Facts, error: Mapping[str, str]) -> Verdict:
+    message = f"{error['type']}: {error['message']}".strip().removesuffix(":")
+    if error["type"].endswith("MemoryError"):  # numpy has its own, and so has Java
         return Verdict("memory", message)
-    if facts.report.get("import_failed"):
+    if facts.report.get("import_failed") is True:
         return Verdict("setup", f"The adapter cannot be imported here: {message}")
+    if facts.process_limit_hits:
+        message += f" (It was refused a new process {facts.process_limit_hits} times: it is at its limit of processes.)"
     return Verdict("error", message)

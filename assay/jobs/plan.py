@@ -18,7 +18,7 @@ __all__ = ["Cost", "Plan", "cost", "plan_jobs"]
 class Plan:
     """Jobs in the order in which they should run, with what they refer to.
 
-    `unsuited` counts the jobs that were not planned because a framework does not do that type of task.
+    `unsuited` are (framework, task) that were not planned, because the framework does not do that type of task.
     """
 
     jobs: tuple[Job, ...]
@@ -29,7 +29,7 @@ class Plan:
 
     def task(self, job: Job) -> Task:
         """Return the task of a job."""
-        return next(task for task in self.tasks if task.name == job.task)
+        return next(task for task in self.tasks if (task.name, task.digest) == (job.task, job.task_digest))
 
     def framework(self, job: Job) -> FrameworkSpec:
         """Return the framework of a job."""
@@ -59,11 +59,10 @@ def plan_jobs(
     The first fold of every task comes first, for all frameworks: a run stopped half way has compared all
     frameworks on as many tasks as it could. `folds` keeps only these fold numbers.
     """
+    _refuse_twins(tasks)
     chosen = [_folds(task, constraint, folds) for task in tasks]
     if not any(chosen):
-        raise ConfigError(
-            f"No fold is left to run: --fold asked for {sorted(folds or ())}, the tasks have fewer."
-        )
+        raise ConfigError(_why_nothing(tasks, constraint, folds))
     limits = [constraint.for_task(task.name) for task in tasks]
     groups = [
         [
@@ -87,8 +86,30 @@ def plan_jobs(
 
 def _folds(task: Task, constraint: Constraint, wanted: Collection[int] | None) -> list[Fold]:
     most = constraint.for_task(task.name).max_folds
-    folds = [fold for fold in task.folds if most is None or fold.fold < most]
+    folds = sorted(task.folds, key=lambda fold: (fold.repeat, fold.fold))[:most]
     return [fold for fold in folds if wanted is None or fold.fold in wanted]
+
+
+def _refuse_twins(tasks: Sequence[Task]) -> None:
+    """Refuse two tasks that are one: their jobs would have the same keys, and one of them no row."""
+    seen: dict[str, str] = {}
+    for task in tasks:
+        if task.digest in seen:
+            raise ConfigError(
+                f"Tasks '{seen[task.digest]}' and '{task.name}' are the same: data, splits, target and metric are "
+                "equal. Keep one of them."
+            )
+        seen[task.digest] = task.name
+
+
+def _why_nothing(tasks: Sequence[Task], constraint: Constraint, folds: Collection[int] | None) -> str:
+    if not tasks:
+        return "No task is left to run. Choose others, or restrict them less."
+    there = sorted({fold.fold for task in tasks for fold in _folds(task, constraint, None)})
+    if folds is None or not there:
+        return f"No fold is left to run: task '{tasks[0].name}' has none."
+    asked = ", ".join(map(str, sorted(folds))) or "none"
+    return f"No fold is left to run: --fold asks for {asked}, there are {there[0]} to {there[-1]}."
 
 
 def cost(jobs: Sequence[Job], parallel: int) -> Cost:

@@ -21,6 +21,7 @@ from assay.runs.executors.base import Executor, Finished
 from assay.runs.folds import Folds
 from assay.runs.machine import CoreClaim, Machine, claim_cores, memory_share_mb
 from assay.runs.prepare import Resources, describe_job, make_launch, write_attempt
+from assay.runs.sandbox.spawn import unreadable
 from assay.settings import Settings
 from assay.store.store import Claim, Store
 
@@ -67,10 +68,11 @@ def run_plan(
     runs is stopped and what is finished stays.
     """
     run = _Run(plan, store, executor, options, machine, settings, judge, tell)
-    try:
-        run.everything()
-    finally:
-        executor.cancel()
+    with unreadable():  # the truth is in our memory
+        try:
+            run.everything()
+        finally:
+            executor.cancel()
 
 
 class _Run:

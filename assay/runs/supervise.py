@@ -17,6 +17,7 @@ import shutil
 import signal
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -27,7 +28,7 @@ from assay.jobs.outcome import Facts
 from assay.runs.launch import Launch
 from assay.runs.log import CutLog
 from assay.runs.sandbox import Sandbox, Streams, make_sandbox
-from assay.runs.sandbox.spawn import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
+from assay.runs.sandbox.spawn import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
 from assay.runs.watch import MemoryTrace, PhaseClock, Surroundings, folder_mb
 
 __all__ = ["main", "supervise"]
@@ -214,24 +215,13 @@ def supervise(folder: AttemptFolder) -> Facts:
         path.mkdir(exist_ok=True)
     around, started = Surroundings(), datetime.now(UTC)
     attempt = Attempt(folder, launch)
+    inputs = _states(launch)
     output, output_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     phases, phases_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     os.set_blocking(output_end, True)
     os.set_blocking(phases_end, True)
     try:
-        try:
-            pid = attempt.sandbox.start(Streams(output_end, phases_end))
-        except OSError as error:
-            return Facts(
-                enforcement=launch.tier,
-                blindness=attempt.sandbox.blindness,
-                setup_problem=f"{launch.argv[0]} could not be started: {error.strerror or error}",
-            )
-        attempt.watch(pid, output, phases)
-        left_behind = attempt.sandbox.kill() if attempt.stopped_for else 0
-        _, status = os.waitpid(pid, 0)
-        left_behind = attempt.sandbox.kill() if not attempt.stopped_for else left_behind
-        facts = attempt.finish(status, output, phases, left_behind)
+        facts = _follow(attempt, Streams(output_end, phases_end), output, phases)
     finally:
         attempt.sandbox.kill()
         attempt.sandbox.close()
@@ -239,8 +229,46 @@ def supervise(folder: AttemptFolder) -> Facts:
         for descriptor in (output, output_end, phases, phases_end):
             os.close(descriptor)
     times = {"started_at": started.isoformat(), "ended_at": datetime.now(UTC).isoformat()}
+    if _states(launch) != inputs:
+        # Only possible where nothing protects them; they are made again for the next job.
+        for path in launch.data.values():
+            Path(path).unlink(missing_ok=True)
+        facts = replace(facts, inputs_changed=True)
     circumstances = {**launch.circumstances, **around.end(), "cores_shared": launch.cores_shared}
-    return Facts.from_json({**facts.to_json(), **times, "surroundings": circumstances})
+    return replace(facts, **times, surroundings=circumstances)
+
+
+def _follow(attempt: Attempt, streams: Streams, output: int, phases: int) -> Facts:
+    """Start the child, follow it to its end, and see that nobody is left."""
+    try:
+        pid = attempt.sandbox.start(streams)
+    except OSError as error:
+        return Facts(
+            enforcement=attempt.launch.tier,
+            blindness=attempt.sandbox.blindness,
+            setup_problem=f"{attempt.launch.argv[0]} could not be started: {error.strerror or error}",
+        )
+    attempt.watch(pid, output, phases)
+    left_behind = 0
+    if attempt.stopped_for:
+        attempt.sandbox.kill()
+    _, status = os.waitpid(pid, 0)
+    if not attempt.stopped_for:
+        left_behind = attempt.sandbox.kill()
+    return attempt.finish(status, output, phases, left_behind)
+
+
+def _states(launch: Launch) -> list[tuple[int, int, int]]:
+    """Return what shows that an input file was written to or removed."""
+    out = []
+    for path in launch.data.values():
+        try:
+            state = os.stat(path)
+        except FileNotFoundError:
+            out.append((0, 0, 0))
+        else:
+            out.append((state.st_ino, state.st_size, state.st_mtime_ns))
+    return out
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -256,7 +284,7 @@ def main(arguments: list[str] | None = None) -> int:
     parent = os.getppid()
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGINT, _interrupt)
-    prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+    prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     with contextlib.suppress(OSError):
         prctl(PR_SET_DUMPABLE, 0)

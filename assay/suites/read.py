@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from assay.data.border import validated
+from assay.data.border import SECOND_WORD, validated
 from assay.data.formats import FORMATS, format_of, is_archive, stem_of
 from assay.data.split_spec import parse_split
 from assay.data.task import TaskRequest, TaskType
@@ -40,7 +40,7 @@ class _Defaults(_Strict):
     target: str = ""
     type: TaskType | None = None
     metrics: list[str] | dict[TaskType, list[str]] | None = None
-    metric: str | None = None
+    metric: str | None = Field(default=None, json_schema_extra=SECOND_WORD)
     split: dict[str, Any] = Field(default_factory=dict)
     positive: str = ""
 
@@ -60,7 +60,7 @@ class _Entry(_Defaults):
     enabled: bool = True
     ref: str = ""
     file: str = ""
-    path: str = ""
+    path: str = Field(default="", json_schema_extra=SECOND_WORD)
     train: list[str] = Field(default_factory=list)
     test: list[str] = Field(default_factory=list)
     columns: dict[str, _Column] = Field(default_factory=dict)
@@ -125,8 +125,8 @@ def _request(item: Any, number: int, defaults: _Defaults, path: Path) -> TaskReq
     """Return one entry as a request, or None if it is disabled."""
     if isinstance(item, str):
         item = {"ref": item}
-    label = item.get("name") if isinstance(item, Mapping) else None
-    where = f"in {path.name}, task {label or number}"
+    names = [item.get(key) for key in ("name", "ref", "file", "path")] if isinstance(item, Mapping) else []
+    where = f"in {path.name}, task {next(filter(None, names), number)}"
     entry = validated(_Entry, item, where)
     if not entry.enabled:
         return None

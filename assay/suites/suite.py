@@ -79,7 +79,7 @@ def find_suite(name: str, settings: Settings, target: str | None = None) -> Suit
         return read_suite(Path(value() if callable(value) else value))
     if is_yaml:
         return read_suite(path)
-    if name.startswith(_SOURCES):
+    if name.startswith(_SOURCES) or ("/" in name and name.partition("/")[0] in entry_point_names("sources")):
         return _referenced_suite(name, settings)
     from assay.data.formats import format_of, is_archive
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ _MAX_BYTES = 16 * 2**20
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """The safe loader, which refuses what would silently change the meaning of a file."""
+    """The safe loader, which refuses what would silently change the meaning of a file.
+
+    Only true and false are booleans, as in YAML 1.2: a class may be named yes or no.
+    """
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         # Aliases of aliases grow without bound when they are written out.
@@ -34,6 +38,15 @@ class _StrictLoader(yaml.SafeLoader):
                 raise yaml.MarkedYAMLError(None, None, f"the key '{key}' a second time", key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+_StrictLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_StrictLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
+)
 
 
 def load_yaml(path: Path) -> Any:

@@ -4,10 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from assay.data.task import TaskRequest
 from assay.settings import Settings
+
+# The first example of a test may import scikit-learn, which takes longer than hypothesis allows.
+hypothesis.settings.register_profile("assay", deadline=None)
+hypothesis.settings.load_profile("assay")
 
 
 @pytest.fixture

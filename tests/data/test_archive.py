@@ -51,7 +51,9 @@ def test_path_outward_is_refused(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "a.csv").exists()
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE]
+)
 def test_link_or_device_in_a_tar_is_refused(tmp_path: Path, kind: bytes) -> None:
     with tarfile.open(tmp_path / "a.tar", "w") as opened:
         info = tarfile.TarInfo("a.csv")

@@ -58,7 +58,9 @@ def test_types_are_as_stated(settings: Settings) -> None:
 
 
 def test_another_target_can_be_asked_for(settings: Settings) -> None:
-    task = resolve(TaskRequest("bundled/linnerud", target="Pulse", columns={"Weight": {"role": "ignore"}}), settings)
+    task = resolve(
+        TaskRequest("bundled/linnerud", target="Pulse", columns={"Weight": {"role": "ignore"}}), settings
+    )
     assert task.target == "Pulse"
     assert "Weight" not in [column.name for column in task.features]
     assert resolve(TaskRequest("bundled/iris", target="petal width (cm)"), settings).type == "regression"

@@ -117,8 +117,13 @@ def test_digests_are_those_of_earlier_versions(tmp_path: Path) -> None:
     """These constants may only change together with the format version in the digest."""
     (tmp_path / "a.csv").write_text(CSV)
     write_parquet(tmp_path / "a.parquet")
-    assert digest_file(tmp_path / "a.csv") == "3482d2d8476073609f9e0079c1174af0f8abe51af5dd9b7abe2bcfed1166529c"
-    assert digest_file(tmp_path / "a.parquet") == "232fd096ccedd3d130d3d5ff03ca25d632fc2085bccd8f473434fd81275981d3"
+    assert (
+        digest_file(tmp_path / "a.csv") == "3482d2d8476073609f9e0079c1174af0f8abe51af5dd9b7abe2bcfed1166529c"
+    )
+    assert (
+        digest_file(tmp_path / "a.parquet")
+        == "232fd096ccedd3d130d3d5ff03ca25d632fc2085bccd8f473434fd81275981d3"
+    )
 
 
 OTHER_VERSIONS = """

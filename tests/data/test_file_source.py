@@ -33,7 +33,9 @@ def test_table_reads_the_same_from_csv_gz_and_zip(write: Write, settings: Settin
     write("rows2.csv.gz", gzip.compress(plain.read_bytes()))
     with zipfile.ZipFile(plain.with_name("rows3.zip"), "w") as archive:
         archive.write(plain, "inner/rows.csv")
-    tasks = [resolve(TaskRequest("file", path=str(path)), settings) for path in sorted(plain.parent.iterdir())]
+    tasks = [
+        resolve(TaskRequest("file", path=str(path)), settings) for path in sorted(plain.parent.iterdir())
+    ]
     assert len({task.data_digest for task in tasks}) == 1
     assert [task.name for task in tasks] == ["rows", "rows2", "rows3"]
     assert all(task.id == f"file/{task.data_digest[:16]}" for task in tasks)

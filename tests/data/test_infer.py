@@ -62,7 +62,10 @@ def test_few_distinct_values_are_categorical_and_many_long_ones_text() -> None:
 
 
 def test_five_percent_of_many_rows_are_few_distinct_values() -> None:
-    assert kind([f"a rather long label that stands for number {row % 50}" for row in range(1000)]) == "categorical"
+    assert (
+        kind([f"a rather long label that stands for number {row % 50}" for row in range(1000)])
+        == "categorical"
+    )
 
 
 def test_dates_and_booleans_are_recognised() -> None:
@@ -168,8 +171,14 @@ def test_infinite_typed_number_names_its_row() -> None:
 
 
 def test_stacked_categories_are_joined() -> None:
-    first = RawTable("a", (TypedColumn(Column("x", "categorical", categories=("u", "v")), np.array([0, 1], np.int32)),), 2)
-    second = RawTable("b", (TypedColumn(Column("x", "categorical", categories=("w", "u")), np.array([0, 1, -1], np.int32)),), 3)
+    first = RawTable(
+        "a", (TypedColumn(Column("x", "categorical", categories=("u", "v")), np.array([0, 1], np.int32)),), 2
+    )
+    second = RawTable(
+        "b",
+        (TypedColumn(Column("x", "categorical", categories=("w", "u")), np.array([0, 1, -1], np.int32)),),
+        3,
+    )
     both = stack([first, second]).columns[0]
     assert isinstance(both, TypedColumn)
     assert both.column.categories == ("u", "v", "w")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -62,14 +63,30 @@ CASES: list[tuple[str, str | bytes, list[str]]] = [
     ("overflow.csv", rows("1", "2", "1e400"), ["row 3", "is infinite", "Mend the value"]),
     ("mixed.csv", rows(*["1"] * 20, "1'5"), ["row 21", "1'5", "kind: categorical"]),
     ("constant.csv", "x,y\n1,a\n2,a\n", ["target 'y'", "same value in all rows", "another column"]),
-    ("gaps.csv", "x,y\n1,a\n2,\n3,b\n4,NA\n", ["target 'y'", "missing in 2 of 4 rows", "row 2", "Drop these rows"]),
+    (
+        "gaps.csv",
+        "x,y\n1,a\n2,\n3,b\n4,NA\n",
+        ["target 'y'", "missing in 2 of 4 rows", "row 2", "Drop these rows"],
+    ),
     ("single.csv", "x,y\n1,a\n2,a\n3,b\n", ["Class 'b'", "single row", "merge the class"]),
     ("noheader.arff", "1,2\n3,4\n", ["line 1", "'1,2' is no ARFF header line", "@attribute"]),
     ("nodata.arff", "@relation r\n@attribute a numeric\n", ["no @data line", "Add it"]),
     ("noattr.arff", "@relation r\n@data\n1\n", ["line 2", "@data without any @attribute", "Declare"]),
-    ("type.arff", "@relation r\n@attribute a relational\n@data\n", ["line 2", "type 'relational'", "Use numeric"]),
-    ("name.arff", "@relation r\n@attribute 'a numeric\n@data\n", ["line 2", "no readable name", "@attribute NAME"]),
-    ("labels.arff", "@relation r\n@attribute a {u,v\n@data\n", ["line 2", "labels of attribute 'a'", "Close them"]),
+    (
+        "type.arff",
+        "@relation r\n@attribute a relational\n@data\n",
+        ["line 2", "type 'relational'", "Use numeric"],
+    ),
+    (
+        "name.arff",
+        "@relation r\n@attribute 'a numeric\n@data\n",
+        ["line 2", "no readable name", "@attribute NAME"],
+    ),
+    (
+        "labels.arff",
+        "@relation r\n@attribute a {u,v\n@data\n",
+        ["line 2", "labels of attribute 'a'", "Close them"],
+    ),
     ("dup.arff", "@relation r\n@attribute a {u,u}\n@data\n", ["line 2", "declares a label twice", "once"]),
     ("value.arff", ARFF + "1,u\nx,v\n", ["line 6", "'x' in numeric attribute 'a'", "Mend the value"]),
     ("under.arff", ARFF + "1_0,u\n", ["line 5", "'1_0' in numeric attribute", "Mend the value"]),
@@ -80,19 +97,39 @@ CASES: list[tuple[str, str | bytes, list[str]]] = [
     ("index.arff", ARFF + "{0 1, 2 v}\n", ["line 5", "index 2 is not between 1 and 1", "begin at 0"]),
     ("pair.arff", ARFF + "{0}\n", ["line 5", "not 'INDEX VALUE'", "Mend the sparse row"]),
     ("norows.arff", ARFF, ["no rows", "Add rows"]),
-    ("twice.arff", "@relation r\n@attribute a real\n@attribute a real\n@data\n1,2\n", ["'a' stands twice", "Rename"]),
-    ("date.arff", "@relation r\n@attribute d date\n@attribute y real\n@data\nsoon,1\n", ["line 5", "'soon'", "Mend"]),
+    (
+        "twice.arff",
+        "@relation r\n@attribute a real\n@attribute a real\n@data\n1,2\n",
+        ["'a' stands twice", "Rename"],
+    ),
+    (
+        "date.arff",
+        "@relation r\n@attribute d date\n@attribute y real\n@data\nsoon,1\n",
+        ["line 5", "'soon'", "Mend"],
+    ),
     ("text.parquet", "not parquet at all", ["not a readable Parquet file", "Write it again"]),
     ("list.parquet", parquet(x=[[1], [2]], y=[1, 2]), ["Column 'x'", "list<", "or drop it"]),
-    ("large.parquet", parquet(x=[1, 2**60], y=[1, 2]), ["Column 'x'", "row 2", "beyond 2^53", "Write it as a string"]),
+    (
+        "large.parquet",
+        parquet(x=[1, 2**60], y=[1, 2]),
+        ["Column 'x'", "row 2", "beyond 2^53", "Write it as a string"],
+    ),
     ("inf.parquet", parquet(x=[1.0, np.inf], y=[1, 2]), ["Column 'x'", "row 2", "infinite", "Replace it"]),
-    ("far.parquet", parquet(x=pa.array([0, 2**60], pa.timestamp("ms")), y=[1, 2]), ["Column 'x'", "1678", "Mend it"]),
+    (
+        "far.parquet",
+        parquet(x=pa.array([0, 2**60], pa.timestamp("ms")), y=[1, 2]),
+        ["Column 'x'", "1678", "Mend it"],
+    ),
     ("rows.csv.gz", b"\x1f\x8b\x08 broken", ["is damaged", "Pack it again"]),
     ("cut.csv.gz", gzip.compress(rows(*"123456789").encode())[:-9], ["is damaged", "Pack it again"]),
     ("rows.zip", b"PK broken", ["is damaged", "Pack it again"]),
     ("none.zip", zipped(readme__txt="hello"), ["holds no data files", "xxx_train"]),
     ("half.zip", zipped(a_train__csv="x,y\n1,2\n"), ["no test file for fold 0", "xxx_test"]),
-    ("loose.zip", zipped(a__csv="x,y\n1,2\n", b__csv="x,y\n1,2\n"), ["'a.csv' beside other data files", "Name them"]),
+    (
+        "loose.zip",
+        zipped(a__csv="x,y\n1,2\n", b__csv="x,y\n1,2\n"),
+        ["'a.csv' beside other data files", "Name them"],
+    ),
     ("rows.xlsx", "PK", ["unknown format", ".csv"]),
 ]
 
@@ -116,19 +153,32 @@ REQUESTS: list[tuple[dict[str, object], type[UserError], list[str]]] = [
     ({"target": "z"}, ConfigError, ["no target column 'z'", "There are: g, t, x, y"]),
     ({"target": "Y "}, ConfigError, ["Did you mean 'y'"]),
     ({"columns": {"q": {"kind": "text"}}}, ConfigError, ["Unknown column 'q'", "rows.csv"]),
-    ({"columns": {"x": {"role": "goup"}}}, ConfigError, ["Unknown role 'goup'", "column 'x'", "Did you mean 'group'"]),
+    (
+        {"columns": {"x": {"role": "goup"}}},
+        ConfigError,
+        ["Unknown role 'goup'", "column 'x'", "Did you mean 'group'"],
+    ),
+    ({"columns": {"x": {"role": "target"}}}, ConfigError, ["Column 'x'", "the target is 'y'", "Name one"]),
     ({"split": {"kind": "cvs"}}, ConfigError, ["'cvs'", "'kind'", "in s.yaml, task 1"]),
     ({"split": {"kind": "cv", "fold": 3}}, ConfigError, ["Unknown key 'fold'", "Did you mean 'folds'"]),
     ({"split": {"kind": "cv", "folds": 1}}, ConfigError, ["One fold", "holdout"]),
     ({"split": {"kind": "cv", "folds": True}}, ConfigError, ["'folds'", "in s.yaml"]),
-    ({"split": {"kind": "cv", "folds": 30}}, DataError, ["30 folds", "class 'a' has only 20 rows", "fewer 'folds'"]),
+    (
+        {"split": {"kind": "cv", "folds": 30}},
+        DataError,
+        ["30 folds", "class 'a' has only 20 rows", "fewer 'folds'"],
+    ),
     ({"split": {"kind": "holdout", "folds": 3}}, ConfigError, ["does not use 'folds'", "Remove it"]),
     ({"split": {"kind": "holdout", "test_size": 1.5}}, ConfigError, ["1.5", "whole number of rows"]),
     ({"split": {"kind": "holdout", "test_size": 40}}, DataError, ["test_size 40", "Choose another"]),
     ({"split": {"kind": "grouped"}}, ConfigError, ["needs a group column", "Name it with 'group:'"]),
     ({"split": {"kind": "grouped", "group": "gg"}}, ConfigError, ["no column 'gg'", "Did you mean 'g'"]),
     ({"split": {"kind": "grouped", "group": "g", "folds": 5}}, DataError, ["only 4 groups", "fewer 'folds'"]),
-    ({"split": {"kind": "temporal", "time": "g"}, "target": "y"}, DataError, ["'g'", "is categorical", "ISO dates"]),
+    (
+        {"split": {"kind": "temporal", "time": "g"}, "target": "y"},
+        DataError,
+        ["'g'", "is categorical", "ISO dates"],
+    ),
     ({"split": {"kind": "temporal"}}, ConfigError, ["needs a time column"]),
     ({"split": {"kind": "predefined"}}, ConfigError, ["needs 'column'"]),
     ({"split": {"kind": "given"}}, ConfigError, ["comes without one", "another kind"]),
@@ -158,6 +208,20 @@ def test_impossible_request_is_one_error_with_value_place_and_remedy(
 def test_file_that_is_not_there_is_named_with_its_place(settings: Settings, tmp_path: Path) -> None:
     request = TaskRequest("file", path=str(tmp_path / "gone.csv"), where="in s.yaml, task adult")
     with pytest.raises(DataError, match=r"no file .*gone\.csv in s\.yaml, task adult\. Check the path"):
+        resolve(request, settings)
+
+
+def test_pipe_instead_of_a_file_is_refused_and_not_waited_for(settings: Settings, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "rows.csv")
+    with pytest.raises(DataError, match=r"rows\.csv is neither a file nor a folder"):
+        resolve(TaskRequest("file", path=str(tmp_path / "rows.csv")), settings)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_file_without_permission_is_named(ask: Callable[..., TaskRequest], settings: Settings) -> None:
+    request = ask(GOOD)
+    Path(request.path).chmod(0)
+    with pytest.raises(DataError, match=r"rows\.csv: Permission denied.*permissions"):
         resolve(request, settings)
 
 

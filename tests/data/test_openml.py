@@ -22,11 +22,14 @@ from assay.settings import Settings
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "openml"
 XML = 'xmlns:oml="http://openml.org/openml"'
-ARFF = "@relation toy\n@attribute id numeric\n@attribute x real\n@attribute junk {u,v}\n@attribute class {p,n,z}\n@data\n"
+ARFF = "@relation toy\n@attribute id numeric\n@attribute x real\n@attribute junk {u,v}\n"
+ARFF += "@attribute class {p,n,z}\n@data\n"
 ARFF += "".join(f"{row},{row}.5,u,{'pn'[row % 2]}\n" for row in range(12))
 
 
-def task_xml(kind: str = "Supervised Classification", base: str = "http://127.0.0.1:9", dataset: str = "8") -> str:
+def task_xml(
+    kind: str = "Supervised Classification", base: str = "http://127.0.0.1:9", dataset: str = "8"
+) -> str:
     return f"""<oml:task {XML}><oml:task_id>7</oml:task_id><oml:task_type_id>1</oml:task_type_id>
 <oml:task_type>{kind}</oml:task_type><oml:input name="source_data"><oml:data_set>
 <oml:data_set_id>{dataset}</oml:data_set_id><oml:target_feature>class</oml:target_feature></oml:data_set></oml:input>
@@ -130,11 +133,15 @@ def test_parquet_is_read_if_it_is_all_that_is_cached(settings: Settings) -> None
 
 
 def test_offline_without_cache_says_what_to_do(settings: Settings) -> None:
-    with pytest.raises(DataError, match=r"Offline, and task openml/t/31 is not cached.*Run once with a network"):
+    with pytest.raises(
+        DataError, match=r"Offline, and task openml/t/31 is not cached.*Run once with a network"
+    ):
         resolve(TaskRequest("openml/t/31"), settings)
 
 
-@pytest.mark.parametrize("ref", ["openml/31", "openml/d/31", "openml/t/x", "openml/t/-1", "openml/t/../7", "openml/t/0"])
+@pytest.mark.parametrize(
+    "ref", ["openml/31", "openml/d/31", "openml/t/x", "openml/t/-1", "openml/t/../7", "openml/t/0"]
+)
 def test_reference_that_is_no_task_is_a_config_error(settings: Settings, ref: str) -> None:
     with pytest.raises(ConfigError, match=r"is no OpenML task in s\.yaml.*openml/t/ID"):
         resolve(TaskRequest(ref, where="in s.yaml"), settings)
@@ -147,10 +154,16 @@ def test_reference_that_is_no_task_is_a_config_error(settings: Settings, ref: st
         ({"task": "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>"}, "entities, which are refused"),
         ({"task": task_xml("Clustering")}, "type 'Clustering'"),
         ({"task": task_xml(dataset="../../../etc")}, "names the dataset"),
-        ({"task": f"<oml:task {XML}><oml:task_type>Supervised Regression</oml:task_type></oml:task>"}, "data_set_id"),
+        (
+            {"task": f"<oml:task {XML}><oml:task_type>Supervised Regression</oml:task_type></oml:task>"},
+            "data_set_id",
+        ),
         ({"splits": splits_arff(last_row=12)}, "row 12, but the dataset has 12 rows"),
         ({"splits": "@relation s\n@attribute type {TRAIN}\n@data\nTRAIN\n"}, "lack the attribute 'rowid'"),
-        ({"splits": splits_arff().replace("integer", "numeric").replace("TEST,11,0,2", "TEST,11.5,0,2")}, "whole"),
+        (
+            {"splits": splits_arff().replace("integer", "numeric").replace("TEST,11,0,2", "TEST,11.5,0,2")},
+            "whole",
+        ),
         ({"arff": ARFF + "1,2\n"}, r"dataset 8 of openml/t/7, line 19: 2 values"),
     ],
 )
@@ -203,7 +216,10 @@ class Server:
                 path = self.path.partition("?")[0]
                 outer.asked.append(path)
                 text = outer.answers.get(path)
-                body = (text or f"<oml:error {XML}><oml:code>151</oml:code><oml:message>Unknown task</oml:message></oml:error>").encode()
+                body = (
+                    text
+                    or f"<oml:error {XML}><oml:code>151</oml:code><oml:message>Unknown task</oml:message></oml:error>"
+                ).encode()
                 self.send_response(200 if text is not None else 412)
                 self.send_header("Content-Type", "text/xml; charset=utf-8")
                 self.send_header("Content-Length", str(len(body)))
@@ -281,7 +297,9 @@ def test_server_that_never_answers_fails_within_the_time_out(online: Settings) -
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}/api/v1/xml"
         start = time.monotonic()
-        with pytest.raises(DataError, match=r"did not answer within 1 s.*ASSAY_NETWORK_TIMEOUT.*ASSAY_OFFLINE=1"):
+        with pytest.raises(
+            DataError, match=r"did not answer within 1 s.*ASSAY_NETWORK_TIMEOUT.*ASSAY_OFFLINE=1"
+        ):
             OpenMLSource("openml", address).load(TaskRequest("openml/t/7"), online)
         assert time.monotonic() - start < 10
 
@@ -315,12 +333,14 @@ def test_suite_is_fetched_once_and_then_read_from_the_cache(server: Server, onli
     [
         (SUITE.replace(">task<", ">run<"), "a study of runs"),
         (SUITE.replace("oml:task_id", "oml:other"), "has no tasks"),
+        (SUITE.replace(">3<", "><").replace(">7<", ">x<"), "has no tasks"),
+        (SUITE.replace("Toys", "\ud800").replace("</oml:study>", ""), "is not XML"),
     ],
 )
 def test_study_without_tasks_is_no_suite(settings: Settings, text: str, message: str) -> None:
     folder = settings.cache / "openml/org/openml/www/studies"
     folder.mkdir(parents=True)
-    (folder / "99.xml").write_text(text)
+    (folder / "99.xml").write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(DataError, match=message):
         load_openml_suite("openml/s/99", settings)
 
@@ -351,6 +371,8 @@ def test_real_task_with_ten_repeats_has_the_folds_of_openml(settings: Settings) 
 
 
 @pytest.mark.shared
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the client leaves the file open
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_real_folds_equal_those_that_the_client_reads(settings: Settings) -> None:
     pytest.importorskip("openml")
     from openml.tasks.split import OpenMLSplit
@@ -377,11 +399,13 @@ def test_real_regression_task_is_loaded(settings: Settings, number: int, n_folds
 
 
 @pytest.mark.shared
-def test_real_task_with_missing_values_is_loaded(settings: Settings) -> None:
-    copy_shared(settings, "r", [19], [4])
-    task = resolve(TaskRequest("openml/t/19"), settings)
-    assert task.name == "labor"
-    assert task.facts["n_missing"] == 326
+def test_two_real_tasks_on_one_dataset_share_its_data_but_not_its_folds(settings: Settings) -> None:
+    copy_shared(settings, "r", [19, 20], [4])
+    one, two = (resolve(TaskRequest(f"openml/t/{number}"), settings) for number in (19, 20))
+    assert one.name == two.name == "balance-scale"
+    assert one.data_digest == two.data_digest
+    assert one.split_digest != two.split_digest
+    assert len(two.folds) == 5 * 2
 
 
 def test_task_that_cannot_be_fetched_can_stand_as_broken() -> None:

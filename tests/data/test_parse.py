@@ -7,15 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.data.parse import NUMBER, is_boolean_pair, parse_dates, parse_numbers, sort_labels
+from assay.data.parse import NUMBER, is_boolean_pair, parse_dates, parse_numbers, sort_labels, which_numbers
 
 
-@pytest.mark.parametrize("text", ["1", "-1.5", "+.5", "1.", "1e5", " 2 ", "1E-300", "inf", "-Infinity", "007"])
+@pytest.mark.parametrize(
+    "text", ["1", "-1.5", "+.5", "1.", "1e5", " 2 ", "1E-300", "inf", "-Infinity", "007"]
+)
 def test_number_is_recognised(text: str) -> None:
     assert NUMBER.match(text)
 
 
-@pytest.mark.parametrize("text", ["", ".", "1,5", "1_000", "0x10", "e5", "1 2", "nan", "12a", "١", "1e", "--1"])
+@pytest.mark.parametrize(
+    "text", ["", ".", "1,5", "1_000", "0x10", "e5", "1 2", "nan", "12a", "١", "1e", "--1"]
+)
 def test_other_text_is_no_number(text: str) -> None:
     assert not NUMBER.match(text)
 
@@ -35,6 +39,12 @@ def test_largest_exact_whole_number_is_accepted_and_the_next_refused() -> None:
 
 def test_large_number_in_scientific_notation_is_a_measurement() -> None:
     assert parse_numbers(["1e300"])[1] == ""
+
+
+def test_numbers_are_told_from_other_text_one_by_one() -> None:
+    assert which_numbers(["1", " 2e3"]).tolist() == [True, True]
+    assert which_numbers(["1", "1_0", "x", "inf", "١"]).tolist() == [True, False, False, True, False]
+    assert parse_numbers(["1", "2", "1_0"])[1:] == ("is not a number", 2)
 
 
 @pytest.mark.parametrize("text", ["inf", "-inf", "1e999", "9" * 400])
@@ -73,7 +83,9 @@ def test_iso_date_is_nanoseconds_since_1970_in_utc(text: str, nanoseconds: int) 
     assert parsed.tolist() == [nanoseconds]
 
 
-@pytest.mark.parametrize("text", ["2024-02-30", "2024-13-01", "1492-10-12", "3000-01-01", "01.02.2024", "2024"])
+@pytest.mark.parametrize(
+    "text", ["2024-02-30", "2024-13-01", "1492-10-12", "3000-01-01", "01.02.2024", "2024"]
+)
 def test_other_text_or_an_impossible_date_is_none(text: str) -> None:
     assert parse_dates([text]) is None
 

@@ -129,7 +129,9 @@ def test_labels_that_no_row_has_stay_in_their_declared_place(write: Write) -> No
 def test_arff_is_read_in_chunks_without_loss(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.data.read_arff._CELLS_PER_CHUNK", 1)
     rows = "".join(f"{row}\n" for row in range(250))
-    assert read(write("a.arff", f"@relation r\n@attribute x real\n@data\n{rows}")).arrays["x"].tolist() == list(range(250))
+    assert read(write("a.arff", f"@relation r\n@attribute x real\n@data\n{rows}")).arrays[
+        "x"
+    ].tolist() == list(range(250))
 
 
 @pytest.mark.parametrize(

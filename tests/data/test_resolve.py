@@ -41,7 +41,9 @@ def test_task_knows_everything_about_its_table(ask: Ask, settings: Settings, sma
 
 
 def test_task_survives_json(ask: Ask, settings: Settings, small_csv: str) -> None:
-    request = ask(small_csv, target="kind", metrics_by_type={"binary": ("acc",)}, columns={"size": {"kind": "numeric"}})
+    request = ask(
+        small_csv, target="kind", metrics_by_type={"binary": ("acc",)}, columns={"size": {"kind": "numeric"}}
+    )
     task = resolve(request, settings)
     assert Task.from_json(json.loads(json.dumps(task.to_json()))) == task
     assert task.metrics == ("acc",)
@@ -107,14 +109,18 @@ def test_touched_file_is_read_again_and_found_equal(ask: Ask, settings: Settings
     assert resolve(request, settings) == before
 
 
-def test_moved_file_is_the_same_data_with_the_same_folds(ask: Ask, settings: Settings, small_csv: str) -> None:
+def test_moved_file_is_the_same_data_with_the_same_folds(
+    ask: Ask, settings: Settings, small_csv: str
+) -> None:
     one, two = ask(small_csv, "one.csv"), ask(small_csv, "two.csv")
     tasks = [resolve(request, settings) for request in (one, two)]
     assert tasks[0].digest == tasks[1].digest
 
 
 @pytest.mark.parametrize("damage", ["", "{", '{"format": 0}', '{"format": 1, "files": [], "task": {}}'])
-def test_damaged_memory_of_a_task_is_made_again(ask: Ask, settings: Settings, small_csv: str, damage: str) -> None:
+def test_damaged_memory_of_a_task_is_made_again(
+    ask: Ask, settings: Settings, small_csv: str, damage: str
+) -> None:
     request = ask(small_csv)
     task = resolve(request, settings)
     (path,) = (settings.cache / "resolved").glob("*.json")
@@ -175,7 +181,9 @@ def test_load_refuses_data_that_changed_since(ask: Ask, settings: Settings, smal
     task = resolve(ask(small_csv, "cars.csv"), settings)
     shutil.rmtree(settings.cache / "tables")
     Path(task.request.path).write_text(small_csv.replace("blue", "grey"))
-    with pytest.raises(DataError, match=r"data of task cars .* changed since it was planned.*Restore the old file"):
+    with pytest.raises(
+        DataError, match=r"data of task cars .* changed since it was planned.*Restore the old file"
+    ):
         load(task, settings)
 
 
@@ -281,7 +289,9 @@ def test_predefined_column_makes_the_folds_and_is_no_feature(ask: Ask, settings:
 
 def test_time_with_gaps_cannot_make_a_split(ask: Ask, settings: Settings) -> None:
     text = "t,x,y\n1,1,1\n,2,2\n3,3,3\n4,4,4\n"
-    with pytest.raises(DataError, match=r"Column 't' of rows\.csv, which makes the split, is missing in 1 rows.*row 2"):
+    with pytest.raises(
+        DataError, match=r"Column 't' of rows\.csv, which makes the split, is missing in 1 rows.*row 2"
+    ):
         resolve(ask(text, split={"kind": "temporal", "time": "t"}), settings)
 
 

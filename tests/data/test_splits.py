@@ -27,7 +27,9 @@ def assert_partition(splits: Splits, n_rows: int) -> None:
     """Each repeat tests every row once, and trains on all the others."""
     for repeat in {fold[0] for fold in splits.folds}:
         folds = [fold for fold in splits.folds if fold[0] == repeat]
-        np.testing.assert_array_equal(np.sort(np.concatenate([test for *_, test in folds])), np.arange(n_rows))
+        np.testing.assert_array_equal(
+            np.sort(np.concatenate([test for *_, test in folds])), np.arange(n_rows)
+        )
         for _, _, train, test in folds:
             np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(n_rows))
 
@@ -127,7 +129,9 @@ def test_temporal_folds_never_train_on_the_future(times: list[int], folds: int) 
 
 def test_temporal_folds_expand_over_all_rows() -> None:
     splits = split(Strata(60, "t", times=np.arange(60)[::-1].copy()), kind="temporal")
-    assert [(len(train), len(test)) for _, _, train, test in splits.folds] == [(10 * k, 10) for k in range(1, 6)]
+    assert [(len(train), len(test)) for _, _, train, test in splits.folds] == [
+        (10 * k, 10) for k in range(1, 6)
+    ]
 
 
 def test_rows_of_one_moment_stay_together() -> None:
@@ -136,7 +140,9 @@ def test_rows_of_one_moment_stay_together() -> None:
 
 
 def test_predefined_folds_follow_the_labels() -> None:
-    splits = make_splits(SplitSpec(kind="predefined", column="f"), Strata(4, "t", labels=np.array([1, 0, 1, 0])))
+    splits = make_splits(
+        SplitSpec(kind="predefined", column="f"), Strata(4, "t", labels=np.array([1, 0, 1, 0]))
+    )
     assert [test.tolist() for *_, test in splits.folds] == [[1, 3], [0, 2]]
 
 
@@ -160,6 +166,7 @@ def test_splits_file_that_lacks_a_fold_is_damaged(tmp_path: Path) -> None:
         ([(0, 0, [0, 1], [1])], "holds a row twice"),
         ([(0, 0, [0], [1]), (0, 0, [1], [0])], "given twice"),
         ([(0, 0, [], [1])], "no training rows"),
+        ([(0, 0, [0, -1], [1])], "negative row number"),
         ([(0, 0, [0], [])], "no test rows"),
     ],
 )
@@ -169,7 +176,9 @@ def test_folds_that_overlap_or_are_empty_are_refused(folds: list[Any], message: 
         Splits(made)
 
 
-@pytest.mark.parametrize("said", [{"kind": "nested"}, {"folds": "many"}, {"test_size": -1, "kind": "holdout"}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "said", [{"kind": "nested"}, {"folds": "many"}, {"test_size": -1, "kind": "holdout"}, {"seed": -1}]
+)
 def test_wrong_value_in_a_split_is_a_config_error(said: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"in the split in s\.yaml"):
         parse_split(said, "in s.yaml")

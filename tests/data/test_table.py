@@ -156,7 +156,9 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 @given(table=tables())
-def test_any_table_survives_saving_and_loading(tmp_path_factory: pytest.TempPathFactory, table: Table) -> None:
+def test_any_table_survives_saving_and_loading(
+    tmp_path_factory: pytest.TempPathFactory, table: Table
+) -> None:
     path = tmp_path_factory.mktemp("tables") / "t.npz"
     save_table(table, path)
     assert_equal(load_table(path), table)

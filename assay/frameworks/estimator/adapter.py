@@ -16,9 +16,11 @@ from assay_encode import Encoder
 def load(file, name):
     """Import the user's file, which lies beside this one, and return the class."""
     path = Path(__file__).resolve().parent / file
-    spec = importlib.util.spec_from_file_location(path.stem, str(path))
+    # A name of its own: the file may be called like the library it imports.
+    module_name = "assay_estimator_" + path.stem
+    spec = importlib.util.spec_from_file_location(module_name, str(path))
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[module_name] = module
     spec.loader.exec_module(module)
     return getattr(module, name)
 
@@ -51,5 +53,6 @@ def predict(model, test):
     if not is_classification:
         return Prediction(values=estimator.predict(X))
     if hasattr(estimator, "predict_proba"):
-        return Prediction(probabilities=estimator.predict_proba(X), classes=estimator.classes_)
+        classes = getattr(estimator, "classes_", None)
+        return Prediction(probabilities=estimator.predict_proba(X), classes=classes)
     return Prediction(labels=estimator.predict(X))

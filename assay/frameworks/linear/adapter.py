@@ -9,12 +9,9 @@ def fit(train, budget, params):
     """Scale, encode and fit."""
     encoder = Encoder(categories="onehot", scale=True).fit(train)
     X = encoder.transform(train)
-    if train.is_classification:
-        model = LogisticRegression(**{"max_iter": 1000, **params})
-    else:
-        model = Ridge(**params)
+    kind, defaults = (LogisticRegression, {"max_iter": 1000}) if train.is_classification else (Ridge, {})
     train.report(models_count=1)
-    return encoder, model.fit(X, train.y)
+    return encoder, kind(**{**defaults, **params}).fit(X, train.y)
 
 
 def predict(model, test):

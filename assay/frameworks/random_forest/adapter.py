@@ -75,8 +75,8 @@ def memory_mb():
 
 def candidates(n_features, default, count):
     """Return up to `count` values, the default first, the others evenly spread from 1 to all features."""
-    spread = np.unique(np.linspace(1, n_features, count).round().astype(int))
-    return ([default] + [int(value) for value in spread if value != default])[:count]
+    spread = np.unique(np.linspace(1, n_features, count - 1).round().astype(int))
+    return [default] + [int(value) for value in spread if value != default]
 
 
 def tune(X, train, budget, params):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.runs.launch import Launch
 from assay.runs.sandbox import Sample, Streams
-from assay.runs.sandbox.spawn import child_environment, spawn
+from assay.runs.sandbox.spawn import child_environment, drop_capabilities, spawn
 
 __all__ = ["Plain"]
 
@@ -54,11 +54,15 @@ class Plain:
         names = {"job": str(self.folder), "code": self.launch.code, "framework": self.launch.framework}
         argv = [word.format(**names) for word in self.launch.argv]
         argv[0] = shutil.which(argv[0], path=path) or argv[0]
-        before = self._restrict if self.landlock else None
-        self.process = spawn(argv, environ, streams, self.launch, home, before_exec=before)
+        self.process = spawn(argv, environ, streams, self.launch, home, before_exec=self._restrict)
         return self.process.pid
 
     def _restrict(self) -> None:
+        drop_capabilities()
+        if self.landlock:
+            self._restrict_files()
+
+    def _restrict_files(self) -> None:
         from assay.runs.sandbox.landlock import restrict
         from assay.runs.sandbox.strict import ETC
 
