@@ -45,12 +45,10 @@ def draft_task(request: TaskRequest, loaded: Loaded) -> Draft:
     spec = parse_split(request.split, request.where)
     said = _declarations(request, loaded, spec)
     target = pick_target(request, loaded, said)
-    table = infer_table(
-        loaded.raw, {name: item for name, item in said.items() if name != target or item}, target
-    )
+    table = infer_table(loaded.raw, said, target)
     _check_columns(table, loaded.raw.source)
     column = table.column(target)
-    _refuse_missing(column, table.arrays[target], loaded.raw.source, request)
+    _refuse_missing(column, table.arrays[target], loaded.raw.source)
     kind, classes = choose_classes(column, table.arrays[target], request, loaded)
     y = encode_target(column, table.arrays[target], classes)
     n = loaded.n_counted or table.n_rows
@@ -166,7 +164,7 @@ def _check_columns(table: Table, source: str) -> None:
         )
 
 
-def _refuse_missing(column: Column, values: Array, source: str, request: TaskRequest) -> None:
+def _refuse_missing(column: Column, values: Array, source: str) -> None:
     rows = np.flatnonzero(missing_mask(column, values))
     if len(rows):
         raise DataError(

@@ -28,8 +28,6 @@ arff_word = st.sampled_from(
         "@attribute 'b c' {u,'v w'}",
         "@attribute s string",
         "@attribute d date",
-    ]
-    + [
         "@data",
         "1,u,x,2024-01-01",
         "{0 1,1 'v w'}",
@@ -96,8 +94,6 @@ yaml_word = st.sampled_from(
         "    split: {kind: cv}",
         "defaults:",
         "- name: b",
-    ]
-    + [
         "  openml_task_id: 3",
         "  dataset: a.csv",
         "name: x",

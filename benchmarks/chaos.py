@@ -1,0 +1,178 @@
+"""Kill the coordinator, a supervisor or a child at a random moment, resume, and see that nothing is lost.
+
+`python -m benchmarks.chaos --rounds 50` (or `make chaos`). A round is one store: a run is started, somebody is
+killed with SIGKILL, the same command is given again until it ends by itself. Then: every planned job has exactly one
+row, predictions that were there before the resume are byte for byte the same, nothing finished ran twice, and no
+process or control group is left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from assay.runs.sandbox.cgroup import ROOT
+from assay.store.store import Store
+
+TARGETS = ("coordinator", "supervisor", "child")
+ARGUMENTS = ["run", "constant,decision_tree", "bundled", "10s1c", "--task", "iris", "--task", "wine", "-f", "0", "-f", "1"]
+PLANNED = 8
+ASSAY = [sys.executable, "-m", "assay.cli"]
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round did and what was wrong after it."""
+
+    target: str
+    kills: int
+    resumes: int
+    finished_before: int
+    problems: tuple[str, ...]
+
+
+def play(seed: int, folder: Path, tier: str = "auto") -> Round:
+    """Play one round in an empty folder."""
+    chance = random.Random(seed)
+    target = TARGETS[seed % len(TARGETS)]
+    command = [*ASSAY, *ARGUMENTS, "--store", str(folder), "--tier", tier, "-p", "2"]
+    groups = control_groups()
+    kills = resumes = 0
+    before: dict[str, str] = {}
+    while True:
+        with open(folder.with_suffix(".log"), "ab") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log)
+        if kills < 3:
+            kills += kill_somebody(process, target, chance)
+        code = process.wait()
+        if code == 0:
+            break
+        resumes += 1
+        before.update(finished(folder))
+        if resumes > 10:
+            return Round(target, kills, resumes, len(before), (f"it did not end: exit code {code}",))
+    problems = [*check(folder, before), *leftovers(folder, groups)]
+    return Round(target, kills, resumes, len(before), tuple(problems))
+
+
+def kill_somebody(process: subprocess.Popen[bytes], target: str, chance: random.Random) -> int:
+    """Wait for a random moment of the run and kill the target; return how many were killed."""
+    wait_until = time.monotonic() + chance.uniform(0.2, 4.0)
+    while time.monotonic() < wait_until and process.poll() is None:
+        time.sleep(0.01)
+    deadline = time.monotonic() + 5.0
+    while process.poll() is None and time.monotonic() < deadline:
+        victim = find(process.pid, target)
+        if victim is not None:
+            try:
+                os.kill(victim, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            return 1
+        time.sleep(0.005)
+    return 0
+
+
+def find(coordinator: int, target: str) -> int | None:
+    """Return a process of the wanted kind below the coordinator."""
+    if target == "coordinator":
+        return coordinator
+    marks = {"supervisor": "assay.runs.supervise", "child": "child.py"}
+    try:
+        members = psutil.Process(coordinator).children(recursive=True)
+        for member in reversed(members):
+            words = member.cmdline()
+            if marks[target] in " ".join(words) and "bwrap" not in words[0]:
+                return int(member.pid)
+    except (psutil.Error, IndexError):
+        return None
+    return None
+
+
+def finished(folder: Path) -> dict[str, str]:
+    """Return the digest of the predictions of every job that has a row."""
+    if not (folder / "assay-store.json").exists():
+        return {}
+    store = Store(folder)
+    rows = store.rows()
+    store.close()
+    return {row["key"]: digest(folder, row) for row in rows}
+
+
+def digest(folder: Path, row: dict) -> str:  # type: ignore[type-arg]
+    path = folder / "jobs" / row["key"][:2] / row["key"] / "attempts" / f"{row['attempt']:03d}" / "out/predictions.npz"
+    return f"{row['attempt']}:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def check(folder: Path, before: dict[str, str]) -> list[str]:
+    """Return what is wrong with a store after its last resume."""
+    problems = []
+    store = Store(folder)
+    rows, states = store.rows(), store.states()
+    store.close()
+    if len(rows) != PLANNED or len({row["key"] for row in rows}) != PLANNED or len(states) != PLANNED:
+        problems.append(f"{len(rows)} rows and {len(states)} jobs for {PLANNED} planned")
+    problems += [f"{row['key']} is {row['status']}: {row['message']}" for row in rows if row["status"] != "ok"]
+    after = {row["key"]: digest(folder, row) for row in rows if row["status"] == "ok"}
+    problems += [f"{key} changed after it was finished" for key in before if after.get(key) != before[key]]
+    for key in after:
+        attempts = sorted((folder / "jobs" / key[:2] / key / "attempts").iterdir())
+        complete = [json.loads((a / "outcome.json").read_text()) for a in attempts if (a / "outcome.json").exists()]
+        if sum(facts["exit_code"] == 0 for facts in complete) != 1:
+            problems.append(f"{key} was finished {len(complete)} times")
+    return problems
+
+
+def control_groups() -> set[Path]:
+    """Return our control groups."""
+    return {path for pattern in ("assay/*", "*/assay/*") for path in ROOT.glob(pattern) if path.is_dir()}
+
+
+def leftovers(folder: Path, groups: set[Path]) -> list[str]:
+    """Return processes that still work on the store, and control groups that were not there before."""
+    left = []
+    for process in psutil.process_iter(["cmdline"]):
+        words = " ".join(process.info["cmdline"] or [])
+        if str(folder) in words and process.pid != os.getpid() and "chaos" not in words:
+            left.append(f"left running: {words[:100]}")
+    return left + [f"left behind: {path}" for path in control_groups() - groups]
+
+
+def main() -> int:
+    """Play rounds and print what came of them."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tier", default="auto")
+    words = parser.parse_args()
+    totals: Counter[str] = Counter()
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="assay-chaos-") as scratch:
+        for number in range(words.rounds):
+            played = play(words.seed + number, Path(scratch, str(number)), words.tier)
+            totals[played.target] += 1
+            totals["kills"] += played.kills
+            totals["resumes"] += played.resumes
+            totals["finished before a resume"] += played.finished_before
+            failed += bool(played.problems)
+            print(f"round {number}: {played.target}, {played.kills} kill(s), {played.resumes} resume(s)", end="")
+            print("".join(f"\n  PROBLEM {problem}" for problem in played.problems), flush=True)
+    print(f"{words.rounds} rounds, {failed} with problems; " + ", ".join(f"{n} {k}" for k, n in totals.items()))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
