@@ -154,7 +154,7 @@ def run(
         options,
         machine,
         settings or Settings.from_environment(),
-        lambda job, folder: judge_attempt(store.folder, job, folder),
+        lambda job, folder: judge_attempt(store.folder, job, folder, own_metrics=True),
         tell,
     )
 

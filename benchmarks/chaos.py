@@ -28,7 +28,20 @@ from assay.runs.sandbox.cgroup import ROOT
 from assay.store.store import Store
 
 TARGETS = ("coordinator", "supervisor", "child")
-ARGUMENTS = ["run", "constant,decision_tree", "bundled", "10s1c", "--task", "iris", "--task", "wine", "-f", "0", "-f", "1"]
+ARGUMENTS = [
+    "run",
+    "constant,decision_tree",
+    "bundled",
+    "10s1c",
+    "--task",
+    "iris",
+    "--task",
+    "wine",
+    "-f",
+    "0",
+    "-f",
+    "1",
+]
 PLANNED = 8
 ASSAY = [sys.executable, "-m", "assay.cli"]
 
@@ -113,7 +126,15 @@ def finished(folder: Path) -> dict[str, str]:
 
 
 def digest(folder: Path, row: dict) -> str:  # type: ignore[type-arg]
-    path = folder / "jobs" / row["key"][:2] / row["key"] / "attempts" / f"{row['attempt']:03d}" / "out/predictions.npz"
+    path = (
+        folder
+        / "jobs"
+        / row["key"][:2]
+        / row["key"]
+        / "attempts"
+        / f"{row['attempt']:03d}"
+        / "out/predictions.npz"
+    )
     return f"{row['attempt']}:{hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 
@@ -125,12 +146,16 @@ def check(folder: Path, before: dict[str, str]) -> list[str]:
     store.close()
     if len(rows) != PLANNED or len({row["key"] for row in rows}) != PLANNED or len(states) != PLANNED:
         problems.append(f"{len(rows)} rows and {len(states)} jobs for {PLANNED} planned")
-    problems += [f"{row['key']} is {row['status']}: {row['message']}" for row in rows if row["status"] != "ok"]
+    problems += [
+        f"{row['key']} is {row['status']}: {row['message']}" for row in rows if row["status"] != "ok"
+    ]
     after = {row["key"]: digest(folder, row) for row in rows if row["status"] == "ok"}
     problems += [f"{key} changed after it was finished" for key in before if after.get(key) != before[key]]
     for key in after:
         attempts = sorted((folder / "jobs" / key[:2] / key / "attempts").iterdir())
-        complete = [json.loads((a / "outcome.json").read_text()) for a in attempts if (a / "outcome.json").exists()]
+        complete = [
+            json.loads((a / "outcome.json").read_text()) for a in attempts if (a / "outcome.json").exists()
+        ]
         if sum(facts["exit_code"] == 0 for facts in complete) != 1:
             problems.append(f"{key} was finished {len(complete)} times")
     return problems
@@ -168,9 +193,13 @@ def main() -> int:
             totals["resumes"] += played.resumes
             totals["finished before a resume"] += played.finished_before
             failed += bool(played.problems)
-            print(f"round {number}: {played.target}, {played.kills} kill(s), {played.resumes} resume(s)", end="")
+            print(
+                f"round {number}: {played.target}, {played.kills} kill(s), {played.resumes} resume(s)", end=""
+            )
             print("".join(f"\n  PROBLEM {problem}" for problem in played.problems), flush=True)
-    print(f"{words.rounds} rounds, {failed} with problems; " + ", ".join(f"{n} {k}" for k, n in totals.items()))
+    print(
+        f"{words.rounds} rounds, {failed} with problems; " + ", ".join(f"{n} {k}" for k, n in totals.items())
+    )
     return 1 if failed else 0
 
 

@@ -8,10 +8,12 @@ with paths below `docs/`, and an entry in `GENERATORS`.
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isinf
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 DOCS = Path(__file__).resolve().parent
 # The pages describe the checkout they stand in, not a version that may be installed.
@@ -104,7 +106,172 @@ def metrics() -> dict[str, str]:
     return {"reference/metrics.md": text}
 
 
-GENERATORS: Mapping[str, Callable[[], dict[str, str]]] = {"metrics": metrics}
+CLI = """\
+# Commands
+
+{note}
+
+The same text is behind `--help` (or `-h`) of each command. `assay --version` shows the version;
+`assay --install-completion` teaches your shell to complete commands.
+
+Exit codes: 0 all done, 1 some jobs failed (or a check did), 2 wrong usage or input, 3 a defect of Assay,
+130 interrupted.
+
+{index}
+
+{commands}
+"""
+
+COMMAND = """\
+## {name}
+
+{text}
+
+```
+{usage}
+```
+
+{options}
+
+{example}:
+
+```
+{examples}
+```"""
+
+
+def cli() -> dict[str, str]:
+    """Return the page of all commands, from what the command line itself knows."""
+    found = list(commands())
+    sections = [_command(name, one) for name, one in found]
+    links = [f"- [`{name}`](#{name.replace(' ', '-')}): {_summary(one)}" for name, one in found]
+    text = CLI.format(note=_note("cli"), index="\n".join(links), commands="\n\n".join(sections))
+    return {"reference/cli.md": text}
+
+
+def commands() -> Iterator[tuple[str, Callable[..., None]]]:
+    """Yield ("assay run", function) for every command; functions, because what typer makes of them changes."""
+    from assay.cli import app
+
+    def inside(name: str, group: Any) -> Iterator[tuple[str, Callable[..., None]]]:
+        for one in group.registered_commands:
+            yield f"{name} {one.name}", one.callback
+        for one in group.registered_groups:
+            yield from inside(f"{name} {one.name}", one.typer_instance)
+
+    return inside("assay", app)
+
+
+def _command(name: str, function: Callable[..., None]) -> str:
+    text, _, examples = (inspect.getdoc(function) or "").partition("\b")
+    title, _, lines = examples.strip().partition("\n")
+    found = list(_parameters(function))
+    arguments = [word for word, is_argument, _, _ in found if is_argument]
+    rows = [(f"`{word.strip('[]')}`", what, default) for word, _, what, default in found]
+    return COMMAND.format(
+        name=name,
+        text=text.strip(),
+        usage=" ".join([name, *arguments, "[OPTIONS]"]),
+        options=_table(("argument or option", "is", "default"), rows),
+        example=title.strip().rstrip(":") or "Example",
+        examples=inspect.cleandoc("\n" + lines),
+    )
+
+
+def _summary(function: Callable[..., None]) -> str:
+    return (inspect.getdoc(function) or "").partition("\n")[0].partition(". ")[0].rstrip(".")
+
+
+def _parameters(function: Callable[..., None]) -> Iterator[tuple[str, bool, str, str]]:
+    """Yield (as it is written, whether it is an argument, its help, its default), arguments first."""
+    hints = get_type_hints(function, include_extras=True)
+    rows = [_parameter(one, hints[one.name]) for one in inspect.signature(function).parameters.values()]
+    return iter(sorted(rows, key=lambda row: not row[1]))
+
+
+def _parameter(parameter: inspect.Parameter, hint: Any) -> tuple[str, bool, str, str]:
+    kind, info = get_args(hint)
+    what = (info.help or "").rstrip(".")
+    is_many = "list[" in str(kind)
+    if type(info).__name__ == "ArgumentInfo":
+        word = parameter.name.upper() + (" …" if is_many else "")
+        return (word if parameter.default is parameter.empty else f"[{word}]"), True, what, ""
+    is_switch = "bool" in str(kind)
+    # The first spelling stands where a default would, because defaults are the function's own.
+    said = [word for word in (info.default, *info.param_decls) if isinstance(word, str)]
+    names = said or [f"--{parameter.name.replace('_', '-')}"]
+    value = "" if is_switch else f" {info.metavar or _value(str(kind))}"
+    what += ". May be given several times" if is_many else ""
+    default = parameter.default
+    shown = "" if is_switch or default in (None, parameter.empty) else f"`{default}`"
+    return ", ".join(names) + value, False, what, shown
+
+
+def _value(kind: str) -> str:
+    return "N" if "int" in kind else "X" if "float" in kind else "FILE" if "Path" in kind else "TEXT"
+
+
+FRAMEWORKS = """\
+# Frameworks
+
+{note}
+
+These come with Assay and run on its own interpreter: nothing is to be installed. Name them as they stand here;
+AMLB's spellings (`RandomForest`, `constantpredictor`) are understood. [Add your own](../howto/add-a-framework.md).
+
+{table}
+
+**Version** is part of every job's key: a number of Assay's, or that of the package the framework is thin over.
+**Role** `constant` is what failed folds count as. **Stops by** `count` promises the same predictions for the same
+seed; what stops by `time` depends on the machine.
+
+## Parameters
+
+Set with `--set framework.key=value`. Names that begin with `_` steer the adapter; all others go to the library,
+also those that are not listed.
+
+{params}
+
+## An estimator of your own
+
+`file.py:Name` is a framework too, of role `model`: any class that follows scikit-learn, or a function that returns
+one. Its name is `Name`, its version the digest of the file, its parameters what `Name` takes.
+"""
+
+
+def frameworks() -> dict[str, str]:
+    """Return the page of all built-in frameworks."""
+    from assay.frameworks import spec
+
+    rows, params = [], []
+    for name in spec.builtin_names():
+        said = _toml(spec.HERE / name)
+        found = spec.find_framework(name)
+        own = said if not found.extends else {**_toml(spec.HERE / found.extends), **said}
+        version = f"that of {own['version_of']}" if "version_of" in own else own.get("version", "0")
+        what = said.get("description", "")
+        rows.append((f"`{name}`", version, found.role, found.stops_by, ", ".join(found.types), what))
+        for key, value in found.params.items():
+            params.append((f"`{name}`", f"`{key}`", f"`{value}`"))
+    text = FRAMEWORKS.format(
+        note=_note("frameworks"),
+        table=_table(("name", "version", "role", "stops by", "types", "description"), rows),
+        params=_table(("framework", "parameter", "default"), params),
+    )
+    return {"reference/frameworks.md": text}
+
+
+def _toml(folder: Path) -> dict[str, Any]:
+    import tomllib
+
+    return tomllib.loads((folder / "framework.toml").read_text(encoding="utf-8"))
+
+
+GENERATORS: Mapping[str, Callable[[], dict[str, str]]] = {
+    "metrics": metrics,
+    "cli": cli,
+    "frameworks": frameworks,
+}
 
 
 def outdated(pages: Mapping[str, str], docs: Path = DOCS) -> list[str]:

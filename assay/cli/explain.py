@@ -66,7 +66,8 @@ def _show(told: Explanation) -> None:
         out.print(f"phases: {line}")
         out.print(
             f"memory: peak {facts.memory_peak_mb:.0f} of {facts.memory_limit_mb} MB "
-            f"{_sparkline(facts.memory_samples)} · cpu {seconds(facts.cpu_s)} · disk {facts.disk_peak_mb:.0f} MB · processes {facts.processes_peak}"
+            f"{_sparkline(facts.memory_samples)} · cpu {seconds(facts.cpu_s)} · "
+            f"disk {facts.disk_peak_mb:.0f} MB · processes {facts.processes_peak}"
         )
         out.print(f"evidence: {escape(_evidence(facts))}")
     if told.log:

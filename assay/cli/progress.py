@@ -71,6 +71,14 @@ class Progress:
         """Take an event of the run."""
         job = event.job
         name = f"{job.framework} on {job.task}, fold {job.fold if not job.repeat else f'{job.repeat}.{job.fold}'}"
+        if event.kind == "waiting":
+            if not self._quiet:
+                cores = job.constraint.cores
+                print(
+                    f"Waiting for {cores} free core(s): other runs on this machine hold them.",
+                    file=sys.stderr,
+                )
+            return
         if event.kind == "start":
             self.running[job.key] = name
             return

@@ -104,10 +104,11 @@ class Task:
 
     @property
     def digest(self) -> str:
-        """Return the identity of what is to be learned: data, splits, target, type, classes, metric."""
+        """Return the identity of what is to be learned: data, splits, features, target, type, classes, metric."""
         parts = [
             self.data_digest,
             self.split_digest,
+            [column.name for column in self.features],
             self.target,
             self.type,
             list(self.classes),

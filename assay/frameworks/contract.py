@@ -358,9 +358,12 @@ def _text(file: Any, i: int) -> Any:
 
 
 def _read_csv(job: Job, part: str) -> Any:
-    csv.field_size_limit(sys.maxsize)  # a text may be longer than the module's 128 KB
-    with open(str(job.folder / (part + ".csv")), newline="", encoding="utf-8") as file:
-        cells = list(csv.reader(file))[1:]
+    usual = csv.field_size_limit(sys.maxsize)  # a text may be longer than the module's 128 KB
+    try:
+        with open(str(job.folder / (part + ".csv")), newline="", encoding="utf-8") as file:
+            cells = list(csv.reader(file))[1:]
+    finally:
+        csv.field_size_limit(usual)
     by_column = list(zip(*cells)) if cells else [()] * (len(job.columns) + (part == "train"))
     arrays = [_parse(by_column[i], column) for i, column in enumerate(job.columns)]
     rows = Rows(job.columns, arrays, len(cells))

@@ -113,7 +113,7 @@ def _from_npz(file: Any, asked: Asked) -> dict[str, Any]:
 def _from_csv(file: Any, asked: Asked) -> dict[str, Any]:
     import numpy as np
 
-    rows = list(csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline="")))
+    rows = list(csv.reader(io.StringIO(file.read().decode("utf-8-sig"), newline="")))
     header, rows = (rows[0], rows[1:]) if rows else ([], [])
     for name in ("row", "prediction"):
         if name not in header:

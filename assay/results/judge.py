@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.data.task import Task
@@ -14,6 +14,7 @@ from assay.jobs.folder import AttemptFolder, StoreFolder, read_json, write_json
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts, PredictionCheck, Verdict, classify
 from assay.metrics import UndefinedMetric, get_metric, score
+from assay.metrics.own import is_own
 from assay.runs.folds import read_task, read_truth
 
 __all__ = ["CONTENDED", "Judged", "judge_attempt", "make_row", "predictions_digest", "score_predictions"]
@@ -29,23 +30,42 @@ class Judged:
 
     verdict: Verdict
     scores: Mapping[str, float | None]
+    higher_is_better: Mapping[str, bool]
     constant: bool
     notes: tuple[str, ...]
 
 
-def judge_attempt(store: StoreFolder, job: Job, folder: AttemptFolder) -> dict[str, Any]:
-    """Classify an attempt, score it, keep the row in `verdict.json` and return it."""
+def judge_attempt(
+    store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool = False
+) -> dict[str, Any]:
+    """Classify an attempt, score it, keep the row in `verdict.json` and return it.
+
+    A metric that is a function in somebody's file runs only with `own_metrics`, that is when the user named it in
+    this run: what stands in a store must not run code. Otherwise its score stays as it was first computed.
+    """
     facts = Facts.from_json(read_json(folder.outcome))
-    row = make_row(job, folder, facts, _judge(store, job, folder, facts))
+    before = read_json(folder.verdict) if folder.verdict.exists() else {}
+    trusted = tuple(name for name in job.metrics if own_metrics or not is_own(name))
+    judged = _judge(store, job, folder, facts, trusted)
+    kept = {name: before.get("scores", {}).get(name) for name in job.metrics if name not in trusted}
+    ways = {name: before.get("higher_is_better", {}).get(name, True) for name in kept}
+    judged = replace(
+        judged,
+        scores={name: judged.scores.get(name, kept.get(name)) for name in job.metrics},
+        higher_is_better={**judged.higher_is_better, **ways},
+    )
+    row = make_row(job, folder, facts, judged)
     write_json(folder.verdict, row)
     return row
 
 
-def _judge(store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts) -> Judged:
+def _judge(
+    store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts, metrics: tuple[str, ...]
+) -> Judged:
     around = facts.surroundings
     predictions, check = None, PredictionCheck(found=False)
     notes: tuple[str, ...] = ()
-    scores: dict[str, float | None] = dict.fromkeys(job.metrics)
+    scores: dict[str, float | None] = dict.fromkeys(metrics)
     if around.get("fold_digest"):
         task = read_task(store, job.task_digest)
         truth, _ = read_truth(store, around["fold_digest"])
@@ -53,8 +73,9 @@ def _judge(store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts) ->
     limits = {phase: job.constraint.limit_s(phase) for phase in ("start", "load", "fit", "predict", "timing")}
     verdict = classify(facts, check, limits, around.get("role", "framework"))
     if verdict.status == "ok" and predictions is not None:
-        scores, notes = score_predictions(predictions, truth, task, job.metrics)
-    return Judged(verdict, scores, check.constant, notes)
+        scores, notes = score_predictions(predictions, truth, task, metrics)
+    ways = {name: get_metric(name).higher_is_better for name in metrics}
+    return Judged(verdict, scores, ways, check.constant, notes)
 
 
 def _read(folder: AttemptFolder, task: Task, n_rows: int) -> tuple[Predictions | None, PredictionCheck]:
@@ -115,7 +136,7 @@ def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: Judged) -> d
         "metric": first,
         "score": judged.scores.get(first),
         "scores": dict(judged.scores),
-        "higher_is_better": {name: get_metric(name).higher_is_better for name in job.metrics},
+        "higher_is_better": {name: judged.higher_is_better[name] for name in job.metrics},
         "fit_s": _phase(facts, "fit"),
         "predict_s": _phase(facts, "predict"),
         "wall_s": facts.wall_s,

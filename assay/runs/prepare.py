@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Mapping
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.data.task import Task
-from assay.frameworks.envs import Environment
+from assay.errors import InternalError, NotInstalled
+from assay.frameworks.envs import Environment, environment_of
 from assay.frameworks.fold_files import file_name
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.folder import AttemptFolder, StoreFolder, write_json
@@ -21,7 +23,17 @@ from assay.runs.launch import Launch
 from assay.runs.machine import Machine
 from assay.settings import Settings
 
-__all__ = ["BATCH_SIZES", "Resources", "code_folder", "describe_job", "make_launch", "write_attempt"]
+__all__ = [
+    "BATCH_SIZES",
+    "Place",
+    "Ready",
+    "Resources",
+    "describe_job",
+    "keep_code",
+    "make_launch",
+    "make_ready",
+    "write_attempt",
+]
 
 BATCH_SIZES = (1, 10, 100, 1_000, 10_000)
 HERE = Path(__file__).resolve().parent.parent / "frameworks"
@@ -65,20 +77,46 @@ def describe_job(job: Job, task: Task, spec: FrameworkSpec, resources: Resources
     }
 
 
-def code_folder(spec: FrameworkSpec, store: StoreFolder) -> Path:
-    """Return a folder of the store with exactly the scripts the child runs, kept by digest as evidence."""
-    digest = spec.digest()
-    folder = store.root / "code" / f"{spec.name}-{digest[:16]}"
+@dataclass(frozen=True)
+class Ready:
+    """A framework as one run uses it: looked at once, so that an edit half way changes nothing.
+
+    `problem` says why it cannot run here; its jobs then end as `setup` rows.
+    """
+
+    spec: FrameworkSpec
+    digest: str
+    code: Path
+    environment: Environment | None
+    problem: str = ""
+
+
+def make_ready(spec: FrameworkSpec, store: StoreFolder, settings: Settings) -> Ready:
+    """Copy the framework's scripts into the store and find its environment."""
+    code = keep_code(spec, store)
+    try:
+        return Ready(spec, spec.digest(), code, environment_of(spec, settings))
+    except NotInstalled as error:
+        return Ready(spec, spec.digest(), code, None, str(error))
+
+
+def keep_code(spec: FrameworkSpec, store: StoreFolder) -> Path:
+    """Return a folder of the store with exactly the scripts the child runs, kept by their digest as evidence."""
+    files = {name: HERE / name for name in ("child.py", "contract.py", "encode.py")}
+    files.update({file.name: file for file in spec.files})
+    if spec.adapter is not None:
+        files["adapter.py"] = spec.adapter
+    texts = {name: path.read_bytes() for name, path in files.items()}
+    digest = hashlib.sha256(
+        b"".join(name.encode() + b"\0" + text + b"\0" for name, text in sorted(texts.items()))
+    )
+    folder = store.root / "code" / f"{spec.name}-{digest.hexdigest()[:16]}"
     if folder.exists():
         return folder
     partial = folder.with_name(f".{folder.name}.{os.getpid()}")
     partial.mkdir(parents=True)
-    for name in ("child.py", "contract.py", "encode.py"):
-        shutil.copyfile(HERE / name, partial / name)
-    if spec.adapter is not None:
-        shutil.copyfile(spec.adapter, partial / "adapter.py")
-    for file in spec.files:
-        shutil.copyfile(file, partial / file.name)
+    for name, text in texts.items():
+        (partial / name).write_bytes(text)
     try:
         os.rename(partial, folder)
     except OSError:  # somebody else was faster
@@ -86,62 +124,62 @@ def code_folder(spec: FrameworkSpec, store: StoreFolder) -> Path:
     return folder
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a run happens: its store, its settings, its machine."""
+
+    store: StoreFolder
+    settings: Settings
+    machine: Machine
+
+
 def make_launch(
-    claim: tuple[Job, AttemptFolder],
-    spec: FrameworkSpec,
-    environment: Environment,
-    files: FoldFiles,
-    resources: Resources,
-    store: StoreFolder,
-    settings: Settings,
-    machine: Machine,
-    more: Mapping[str, Any],
+    job: Job, number: int, framework: Ready, task: Task, files: FoldFiles, resources: Resources, place: Place
 ) -> Launch:
-    """Return what the supervisor is to do; `more` are further circumstances to record."""
-    job, folder = claim
+    """Return what the supervisor of attempt `number` is to do."""
+    spec, environment = framework.spec, framework.environment
+    if environment is None:
+        raise InternalError(f"{spec.name} has no environment: {framework.problem}")
     argv = spec.command or (str(environment.python), "-I", "{code}/child.py", "{job}", "{code}/adapter.py")
     limits = {phase: job.constraint.limit_s(phase) for phase in ("start", "load", "fit", "predict", "timing")}
     if spec.command:  # a program may announce no phases: all its work then counts as its start
         limits["start"] += limits["load"] + limits["fit"] + limits["predict"]
     circumstances = {
-        "framework_digest": spec.digest(),
+        "framework_digest": framework.digest,
         "lock_digest": environment.digest,
         "fold_digest": files.digest,
         "role": spec.role,
         "start": "cold",
         "network": spec.network,
-        "machine": machine.to_json(),
+        "machine": place.machine.to_json(),
         "neighbours": resources.neighbours,
-        **more,
     }
     return Launch(
         key=job.key,
-        attempt=folder.number,
+        attempt=number,
         argv=tuple(argv),
-        code=str(code_folder(spec, store)),
+        code=str(framework.code),
         tier=resources.tier,
         cores=resources.cores,
         memory_mb=resources.memory_mb,
         disk_mb=job.constraint.disk_mb,
         limits_s=limits,
-        data={
-            file_name("train", spec.format): str(files.train),
-            file_name("test", spec.format): str(files.test),
-        },
+        data={file_name(part, spec.format): str(getattr(files, part)) for part in ("train", "test")},
         framework=str(spec.folder.resolve()) if spec.command else "",
         readable=tuple(str(path) for path in environment.readable),
-        hidden=_hidden(store, settings, more.get("sources", ())),
+        hidden=_hidden(place, task),
         network=spec.network,
         cores_shared=resources.cores_shared,
         circumstances=circumstances,
     )
 
 
-def _hidden(store: StoreFolder, settings: Settings, sources: tuple[str, ...]) -> tuple[str, ...]:
+def _hidden(place: Place, task: Task) -> tuple[str, ...]:
     """Return what must not be seen even if it lies inside an interpreter's or environment's folder."""
-    paths = [str(store.root), str(settings.cache / "tables"), str(settings.cache / "resolved")]
+    settings, request = place.settings, task.request
+    paths = [str(place.store.root), str(settings.cache / "tables"), str(settings.cache / "resolved")]
     paths += [str(settings.cache / "splits"), str(settings.cache / "openml"), str(settings.state)]
-    return (*paths, *sources)
+    return (*paths, *(path for path in (request.path, *request.train, *request.test) if path))
 
 
 def write_attempt(folder: AttemptFolder, job_said: Mapping[str, Any], launch: Launch) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from assay.data.task import Task
-from assay.errors import NotInstalled, StoreError, UserError
-from assay.frameworks.envs import Environment, environment_of
-from assay.frameworks.spec import FrameworkSpec
+from assay.errors import StoreError, UserError
 from assay.jobs.folder import AttemptFolder, read_json, write_json
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
@@ -20,10 +19,10 @@ from assay.jobs.plan import Plan
 from assay.runs.executors.base import Executor, Finished
 from assay.runs.folds import Folds
 from assay.runs.machine import CoreClaim, Machine, claim_cores, memory_share_mb
-from assay.runs.prepare import Resources, describe_job, make_launch, write_attempt
+from assay.runs.prepare import Place, Ready, Resources, describe_job, make_launch, make_ready, write_attempt
 from assay.runs.sandbox.spawn import unreadable
 from assay.settings import Settings
-from assay.store.store import Claim, Store
+from assay.store.store import Claim, Store, explained
 
 __all__ = ["Event", "RunOptions", "run_plan"]
 
@@ -45,7 +44,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Event:
-    """Something a person may want to see: `start` or `done`, the job, and its row when it is done."""
+    """Something a person may want to see: `start`, `done` with the row, or `waiting` for cores others hold."""
 
     kind: str
     job: Job
@@ -68,7 +67,7 @@ def run_plan(
     runs is stopped and what is finished stays.
     """
     run = _Run(plan, store, executor, options, machine, settings, judge, tell)
-    with unreadable():  # the truth is in our memory
+    with unreadable(), explained(store.folder.root):  # unreadable: the truth is in our memory
         try:
             run.everything()
         finally:
@@ -90,10 +89,12 @@ class _Run:
         self.store, self.executor, self.options = store, executor, options
         self.machine, self.settings, self.judge, self.tell = machine, settings, judge, tell
         self.folds = Folds(store.folder, settings)
+        self.place = Place(store.folder, settings, machine)
         self.tasks: dict[str, Task] = {task.digest: task for task in plan.tasks}
-        self.specs: dict[tuple[str, str], FrameworkSpec] = {(s.name, s.version): s for s in plan.frameworks}
-        self.digests = {name: spec.digest() for name, spec in self.specs.items()}
-        self.environments: dict[tuple[str, str], Environment | str] = {}
+        self.frameworks = {
+            (s.name, s.version): make_ready(s, store.folder, settings) for s in plan.frameworks
+        }
+        self.waiting = False
         self.jobs = {job.key: job for job in plan.jobs}
         self.running: dict[str, Job] = {}
         self.memory_used = 0
@@ -110,13 +111,16 @@ class _Run:
         for job in plan.jobs:
             state = states[job.key]
             if state.state == "done":
-                stale = state.digest != self.digests[job.framework, job.version]
+                stale = state.digest != self._framework(job).digest
                 failed = state.status != "ok"
                 if not (failed and self.options.retry_failed) and not (stale and self.options.rerun_stale):
                     continue
                 self.again.add(job.key)
             missing.append(job)
         return missing
+
+    def _framework(self, job: Job) -> Ready:
+        return self.frameworks[job.framework, job.version]
 
     def everything(self) -> None:
         """Start what fits, wait for what runs, until nothing is left."""
@@ -139,7 +143,11 @@ class _Run:
             return False
         cores = self._cores(job)
         if cores is None:
+            if not self.running and not self.waiting:
+                self.waiting = True
+                self.tell(Event("waiting", job))
             return False
+        self.waiting = False
         self.pending.popleft()
         claim = self.store.claim(job, again=job.key in self.again)
         if claim is None:
@@ -161,63 +169,54 @@ class _Run:
 
     def _start(self, claim: Claim, cores: CoreClaim, memory_mb: int) -> None:
         job = claim.job
-        task, spec = self.tasks[job.task_digest], self.specs[job.framework, job.version]
         self.tell(Event("start", job))
         try:
-            environment = self._environment(spec)
-            if task.problem:
-                self._end(claim, cores, data_problem=task.problem)
-                return
-            if isinstance(environment, str):
-                self._end(claim, cores, setup_problem=environment)
-                return
-            resources = Resources(
-                cores=cores.cores,
-                memory_mb=min(memory_mb, self.machine.memory_mb),
-                tier=self.options.tier,
-                cores_shared=self.options.oversubscribe,
-                neighbours=len(self.running),
-            )
-            try:
-                files = self.folds.files(task, job.repeat, job.fold, spec.format)
-            except UserError as error:
-                self._end(claim, cores, data_problem=str(error))
-                return
-            launch = make_launch(
-                (job, claim.folder), spec, environment, files, resources, self.store.folder, self.settings,
-                self.machine, {"sources": _sources(task)},
-            )  # fmt: skip
-            write_attempt(claim.folder, describe_job(job, task, spec, resources), launch)
+            problem = self._prepare(claim, cores, memory_mb)
+            if problem:
+                write_json(claim.folder.outcome, self._facts(job, problem).to_json())
         except BaseException:
             cores.close()
+            os.close(claim.lock)
             self.store.release(claim)
             raise
+        if problem:  # it could not even be started: a row of its own all the same
+            cores.close()
+            os.close(claim.lock)
+            self._judge(job, claim.folder)
+            return
         self.running[job.key] = job
         self.memory_used += memory_mb
         self.executor.submit(claim.folder, (claim.lock, *cores.descriptors))
 
-    def _environment(self, spec: FrameworkSpec) -> Environment | str:
-        """Return where a framework runs, or why it cannot here; looked up once."""
-        name = (spec.name, spec.version)
-        if name not in self.environments:
-            try:
-                self.environments[name] = environment_of(spec, self.settings)
-            except NotInstalled as error:
-                self.environments[name] = str(error)
-        return self.environments[name]
+    def _prepare(self, claim: Claim, cores: CoreClaim, memory_mb: int) -> dict[str, str]:
+        """Fill the attempt's folder; return what keeps the job from being started, by the name of the fact."""
+        job, task, framework = claim.job, self.tasks[claim.job.task_digest], self._framework(claim.job)
+        if task.problem:
+            return {"data_problem": task.problem}
+        if framework.problem:
+            return {"setup_problem": framework.problem}
+        try:
+            files = self.folds.files(task, job.repeat, job.fold, framework.spec.format)
+        except UserError as error:
+            return {"data_problem": str(error)}
+        resources = Resources(
+            cores=cores.cores,
+            memory_mb=min(memory_mb, self.machine.memory_mb),
+            tier=self.options.tier,
+            cores_shared=self.options.oversubscribe,
+            neighbours=len(self.running),
+        )
+        launch = make_launch(job, claim.folder.number, framework, task, files, resources, self.place)
+        write_attempt(claim.folder, describe_job(job, task, framework.spec, resources), launch)
+        return {}
 
-    def _end(self, claim: Claim, cores: CoreClaim, **problem: str) -> None:
-        """End an attempt that could not even be started, as a row of its own."""
-        import os
-
-        cores.close()
-        job = claim.job
-        digest = self.digests[job.framework, job.version]
-        around = {"framework_digest": digest, "role": self.specs[job.framework, job.version].role}
-        facts = Facts(enforcement=self.options.tier, blindness="", surroundings=around)
-        write_json(claim.folder.outcome, replace(facts, **problem).to_json())  # type: ignore[arg-type]
-        os.close(claim.lock)
-        self._judge(job, claim.folder)
+    def _facts(self, job: Job, problem: Mapping[str, str]) -> Facts:
+        """Return the facts of an attempt that has none of its own."""
+        framework = self._framework(job)
+        around = {"framework_digest": framework.digest, "role": framework.spec.role}
+        return Facts.from_json(
+            {"enforcement": self.options.tier, "blindness": "", "surroundings": around, **problem}
+        )
 
     def _finished(self, finished: Finished) -> None:
         job = self.running.pop(finished.folder.key)
@@ -241,8 +240,7 @@ class _Run:
             self.pending.appendleft(job)
             return
         reason = f"Its supervisor was lost {MAX_ATTEMPTS} times: {finished.message or 'killed from outside'}."
-        facts = Facts(enforcement=self.options.tier, blindness="", lost_reason=reason)
-        write_json(finished.folder.outcome, facts.to_json())
+        write_json(finished.folder.outcome, self._facts(job, {"lost_reason": reason}).to_json())
         self._judge(job, finished.folder)
 
     def _judge(self, job: Job, folder: AttemptFolder) -> None:
@@ -261,8 +259,3 @@ def _killed_from_outside(folder: AttemptFolder) -> bool:
     """Whether the child got a SIGKILL that neither its limits nor the kernel's memory watch sent."""
     facts = Facts.from_json(read_json(folder.outcome))
     return facts.signal == 9 and not facts.stopped_for and not facts.oom_kills
-
-
-def _sources(task: Task) -> tuple[str, ...]:
-    request = task.request
-    return tuple(path for path in (request.path, *request.train, *request.test) if path)

@@ -228,14 +228,16 @@ def supervise(folder: AttemptFolder) -> Facts:
         shutil.rmtree(folder.tmp, ignore_errors=True)
         for descriptor in (output, output_end, phases, phases_end):
             os.close(descriptor)
-    times = {"started_at": started.isoformat(), "ended_at": datetime.now(UTC).isoformat()}
     if _states(launch) != inputs:
         # Only possible where nothing protects them; they are made again for the next job.
-        for path in launch.data.values():
-            Path(path).unlink(missing_ok=True)
+        for name in launch.data.values():
+            Path(name).unlink(missing_ok=True)
         facts = replace(facts, inputs_changed=True)
     circumstances = {**launch.circumstances, **around.end(), "cores_shared": launch.cores_shared}
-    return replace(facts, **times, surroundings=circumstances)
+    ended = datetime.now(UTC)
+    return replace(
+        facts, started_at=started.isoformat(), ended_at=ended.isoformat(), surroundings=circumstances
+    )
 
 
 def _follow(attempt: Attempt, streams: Streams, output: int, phases: int) -> Facts:

@@ -23,7 +23,7 @@ from assay.jobs.folder import AttemptFolder, StoreFolder, read_json, write_json
 from assay.jobs.job import Job
 from assay.store.schema import connect
 
-__all__ = ["Claim", "State", "Store", "is_held"]
+__all__ = ["Claim", "State", "Store", "explained", "is_held"]
 
 FORMAT = 1
 
@@ -60,12 +60,12 @@ class Store:
             self._create()
         elif (found := read_json(self.folder.format).get("format")) != FORMAT:
             raise StoreError(f"The store {self.folder.root} has format {found}; this version reads {FORMAT}.")
-        with _explained(self.folder.root):
+        with explained(self.folder.root):
             self._db = connect(self.folder.index)
 
     def _create(self) -> None:
         root = self.folder.root
-        with _explained(root):
+        with explained(root):
             if root.is_dir() and any(root.iterdir()):
                 raise StoreError(
                     f"{root} is not empty and is no store. Give --store an empty or a new folder."
@@ -83,7 +83,7 @@ class Store:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Hold the write lock of the index for the length of a block."""
-        with _explained(self.folder.root):
+        with explained(self.folder.root):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
@@ -238,7 +238,7 @@ def is_held(folder: AttemptFolder) -> bool:
 
 
 @contextlib.contextmanager
-def _explained(root: Path) -> Iterator[None]:
+def explained(root: Path) -> Iterator[None]:
     """Turn a full disk, a read-only folder and a broken index into one sentence each."""
     try:
         yield

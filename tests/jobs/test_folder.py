@@ -92,8 +92,9 @@ def test_attempt_knows_its_job_and_whether_it_is_complete(tmp_path: Path) -> Non
 def test_keys_are_sorted_and_strays_are_not_jobs(tmp_path: Path) -> None:
     store = StoreFolder(tmp_path)
     assert store.job_keys() == []
-    for key in ("ffaa", "aabb", "aaab"):
+    keys = [f"{number * 7919 % 65536:04x}" for number in range(100)]
+    for key in keys:
         store.job(key).path.mkdir(parents=True)
-    (tmp_path / "jobs" / "aa" / ".DS_Store").write_bytes(b"")
+    (tmp_path / "jobs" / keys[0][:2] / ".DS_Store").write_bytes(b"")
     (tmp_path / "jobs" / "readme.txt").write_bytes(b"")
-    assert store.job_keys() == ["aaab", "aabb", "ffaa"]
+    assert store.job_keys() == sorted(keys)

@@ -42,6 +42,8 @@ TABLE = [
     ("the kernel killed it for memory", {**KILLED, "phase": "fit", "oom_kills": 1, "memory_limit_mb": 512}, NONE, "memory", "its 512 MB"),
     ("we killed it for memory", {**KILLED, "phase": "fit", "stopped_for": "memory", "memory_peak_mb": 99.0}, NONE, "memory", "99 MB"),
     ("a worker died for memory, the framework raised", {**RAISED, "oom_kills": 1, "report": error()}, NONE, "memory", "killed for"),
+    ("a worker died for memory, the framework raised though predictions lie there", {**RAISED, "oom_kills": 1}, GOOD, "memory", "killed for"),
+    ("a worker died for memory, the predictions are none", {"phase": "predict", "exit_code": 0, "oom_kills": 1}, BAD, "invalid_predictions", "Row 3"),
     ("a worker died for memory, nothing was written", {**DONE, "oom_kills": 1}, NONE, "memory", "killed for"),
     ("MemoryError", {**RAISED, "report": error("MemoryError", "")}, NONE, "memory", "MemoryError"),
     ("numpy's MemoryError", {**RAISED, "report": error("_ArrayMemoryError", "8 TiB")}, NONE, "memory", "8 TiB"),

@@ -148,6 +148,7 @@ def test_plan_knows_the_task_and_the_framework_of_a_job(make_task: MakeTask, mak
         (id(task), id(spec)) for task in tasks for spec in specs
     }
     assert all(plan.task(job).digest == job.task_digest for job in plan.jobs)
+    assert all(plan.framework(job).version == job.version for job in plan.jobs)
 
 
 def test_cost_counts_budgets_and_limits(make_task: MakeTask, make_spec: MakeSpec) -> None:

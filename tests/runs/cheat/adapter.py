@@ -34,6 +34,11 @@ def predict(model, test):
     return Prediction(probabilities=np.tile(model, (test.n_rows, 1)))
 
 
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def walk(match, roots=("/",), most=200_000):
     """Return the first readable file whose path matches, anywhere but in the system's folders."""
     seen = 0
@@ -78,7 +83,7 @@ def find_source_file(folder, params):
 
 def find_openml_cache(folder, params):
     path = params["_openml"]
-    return open(path).read(20) if os.path.exists(path) else walk(lambda p: "/org/openml/" in p)
+    return str(read(path)[:20]) if os.path.exists(path) else walk(lambda p: "/org/openml/" in p)
 
 
 def find_secret(folder, params):
@@ -91,7 +96,7 @@ def find_other_processes(folder, params):
     """Command lines of processes that are not our own."""
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
-            words = open(path, "rb").read()
+            words = read(path)
         except OSError:
             continue
         if params["_token"].encode() in words:
@@ -105,7 +110,7 @@ def find_other_environments(folder, params):
         if path.split("/")[2] == str(os.getpid()):
             continue
         try:
-            words = open(path, "rb").read()
+            words = read(path)
         except OSError:
             continue
         if params["_canary"].encode() in words:
@@ -118,7 +123,7 @@ def find_parent_memory(folder, params):
     needle = bytes(b ^ 0x55 for b in bytes.fromhex(params["_needle"]))
     for pid in sorted({os.getppid(), 1, *params["_pids"]}):
         try:
-            maps = open(f"/proc/{pid}/maps").read().splitlines()
+            maps = read(f"/proc/{pid}/maps").decode().splitlines()
             with open(f"/proc/{pid}/mem", "rb") as memory:
                 for line in maps:
                     span, rights = line.split()[:2]
@@ -161,7 +166,7 @@ def find_udp(folder, params):
 
 def find_names_in_job(folder, params):
     """The name of the dataset, its target's file or the fold in what we are told."""
-    said = json.load(open(os.path.join(folder, "job.json")))
+    said = json.loads(read(os.path.join(folder, "job.json")))
     del said["params"]
     text = json.dumps(said)
     return next((word for word in params["_names"] if word in text), "")

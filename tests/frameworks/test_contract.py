@@ -1,0 +1,222 @@
+"""The objects adapters see, in this process; test_child.py has the same through the real child."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.frameworks.contract import (
+    MISSING_DATE,
+    Budget,
+    InvalidPrediction,
+    Job,
+    Prediction,
+    Rows,
+    Train,
+    plain,
+    positions,
+    prediction_arrays,
+    read_job,
+    read_train,
+    write_report,
+)
+
+pd = pytest.importorskip("pandas")
+SAID = {
+    "schema": 1,
+    "type": "multiclass",
+    "metric": "logloss",
+    "metric_higher_is_better": False,
+    "columns": [],
+    "target": "y",
+    "classes": ["A", "a ", "1"],
+    "n_train": 4,
+    "n_test": 3,
+    "format": "npz",
+    "budget_s": 10.0,
+    "cores": 1,
+    "memory_mb": 100,
+    "seed": 5,
+    "params": {},
+    "batch_sizes": [1],
+}
+
+
+def job(folder: Path = Path("nowhere"), **said: Any) -> Job:
+    return Job(folder, {**SAID, **said})
+
+
+def rows() -> Rows:
+    text = np.array(["a", None, ""], dtype=object)
+    columns = [
+        {"name": "n", "kind": "numeric", "integer": False},
+        {"name": "i", "kind": "numeric", "integer": True},
+        {"name": "c", "kind": "categorical", "categories": ["A", "a "]},
+        {"name": "b", "kind": "boolean"},
+        {"name": "full", "kind": "boolean"},
+        {"name": "d", "kind": "date"},
+        {"name": "t", "kind": "text"},
+    ]
+    arrays = [
+        np.array([1.5, np.nan, 3.0]),
+        np.array([1.0, 2.0, 3.0]),
+        np.array([0, -1, 1], dtype=np.int32),
+        np.array([0, -1, 1], dtype=np.int8),
+        np.array([0, 0, 1], dtype=np.int8),
+        np.array([0, MISSING_DATE, 86_400 * 10**9]),
+        text,
+    ]
+    return Rows(columns, arrays, 3)
+
+
+def test_frame_has_the_types_of_the_columns() -> None:
+    frame = rows().X
+    kinds = ["float64", "int64", "category", "boolean", "bool", "datetime64[ns]", "object"]
+    assert [str(dtype) for dtype in frame.dtypes] == kinds
+    assert list(frame.columns) == ["n", "i", "c", "b", "full", "d", "t"]
+    assert frame["c"].cat.categories.tolist() == ["A", "a "]
+    assert frame.isna().to_numpy().tolist() == [
+        [False] * 7,
+        [True, False, True, True, False, True, True],
+        [False] * 7,
+    ]
+    assert frame["d"].tolist()[2] == pd.Timestamp("1970-01-02")
+    assert frame["t"].tolist() == ["a", None, ""]
+    assert list(frame.index) == [0, 1, 2]
+
+
+def test_frame_is_made_once_and_rows_can_be_taken() -> None:
+    some = rows()
+    assert some.X is some.X
+    taken = some.take(np.array([2, 0, 2]))
+    assert (len(taken), taken.n_rows) == (3, 3)
+    assert taken.arrays[0].tolist() == [3.0, 1.5, 3.0]
+    assert taken.X["c"].tolist() == ["a ", "A", "a "]
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "a "], ["0", "y", "n_rows"], ["a,b", 'q"', "line\nbreak"], ["c0", "row", ""]]
+)
+def test_columns_may_be_called_anything(names: list[str]) -> None:
+    columns = [{"name": name, "kind": "numeric"} for name in names]
+    frame = Rows(columns, [np.array([float(i)]) for i in range(len(names))], 1).X
+    assert list(frame.columns) == names
+    assert frame.to_numpy().tolist() == [[float(i) for i in range(len(names))]]
+
+
+def test_rows_without_columns_still_have_a_number() -> None:
+    assert Rows([], [], 5).X.shape == (5, 0)
+
+
+def test_labels_are_the_classes_by_name() -> None:
+    train = Train(job(), Rows([], [], 4), np.array([2, 0, 1, 0]))
+    assert train.labels.tolist() == ["1", "A", "a ", "A"]
+    assert train.is_classification
+    values = Train(job(type="regression", classes=[]), Rows([], [], 2), np.array([0.5, 1.5]))
+    assert values.labels.tolist() == [0.5, 1.5]
+
+
+def test_whole_numbers_are_codes_and_the_rest_are_names() -> None:
+    assert positions([1, np.int8(2), "1", np.str_("a "), "A"], ["A", "a ", "1"]) == [1, 2, 2, 1, 0]
+    assert positions([True, "False"], ["False", "True"]) == [1, 0]
+
+
+@pytest.mark.parametrize("unknown", [3, -1, "a", "A ", 1.0, None, np.nan])
+def test_unknown_class_is_named(unknown: Any) -> None:
+    with pytest.raises(InvalidPrediction, match=r"unknown class .*; the task has A, a , 1"):
+        positions([unknown], ["A", "a ", "1"])
+
+
+def test_bare_answers_are_probabilities_or_values() -> None:
+    found = prediction_arrays([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]], job())
+    assert found["prediction"].tolist() == [2, 0]
+    assert found["row"].tolist() == [0, 1]
+    assert prediction_arrays([[1.5], [2]], job(type="regression"))["prediction"].tolist() == [1.5, 2.0]
+
+
+def test_labels_win_over_the_most_probable_class() -> None:
+    found = prediction_arrays(Prediction(probabilities=np.eye(3), labels=[1, 1, 1]), job())
+    assert found["prediction"].tolist() == [1, 1, 1]
+
+
+def test_labels_in_a_column_and_categorical_labels_are_understood() -> None:
+    assert prediction_arrays(Prediction(labels=np.array([["A"], ["1"]])), job())["prediction"].tolist() == [
+        0,
+        2,
+    ]
+    series = pd.Series(["a ", "1"], dtype="category")
+    assert prediction_arrays(Prediction(labels=series), job())["prediction"].tolist() == [1, 2]
+
+
+def test_row_numbers_come_from_an_index_of_whole_numbers() -> None:
+    series = pd.Series([1.0, 2.0, 3.0], index=[2, 0, 1])
+    assert prediction_arrays(Prediction(values=series), job(type="regression"))["row"].tolist() == [2, 0, 1]
+    frame = pd.DataFrame(np.eye(3), index=[1, 0, 2])
+    assert prediction_arrays(Prediction(probabilities=frame), job())["row"].tolist() == [1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "index", [["x", "y", "z"], [0.5, 1.5, 2.5], pd.date_range("2020", periods=3)], ids=str
+)
+def test_other_indices_say_nothing_about_rows(index: Any) -> None:
+    series = pd.Series([1.0, 2.0, 3.0], index=index)
+    assert prediction_arrays(Prediction(values=series), job(type="regression"))["row"].tolist() == [0, 1, 2]
+
+
+def test_labels_and_probabilities_in_different_orders_are_refused() -> None:
+    labels = pd.Series([0, 1, 2])
+    probabilities = pd.DataFrame(np.eye(3), index=[2, 1, 0])
+    with pytest.raises(InvalidPrediction, match="different row orders"):
+        prediction_arrays(Prediction(labels=labels, probabilities=probabilities), job())
+
+
+def test_budget_runs_down_and_never_below_zero() -> None:
+    budget = Budget(10.0, 1, 100)
+    assert 9.0 < budget.remaining() <= 10.0
+    budget.started -= 20.0
+    assert budget.remaining() == 0.0
+    assert budget.elapsed() >= 20.0
+
+
+def test_report_is_json_that_every_language_reads(tmp_path: Path) -> None:
+    write_report(
+        tmp_path, {"a": np.float64("inf"), "b": {("x", 1): {2.5}}, "c": np.arange(2), "d": 1.5, "e": "ä"}
+    )
+    text = (tmp_path / "out" / "report.json").read_text()
+    assert json.loads(text, parse_constant=pytest.fail) == {
+        "a": None,
+        "b": {"('x', 1)": [2.5]},
+        "c": [0, 1],
+        "d": 1.5,
+        "e": "ä",
+    }
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["report.json"]
+
+
+def test_plain_values_keep_their_kind() -> None:
+    value = {"true": True, "int": 3, "float": 0.1, "text": "x", "none": None, "list": [1, [2]]}
+    assert plain(value) == value
+    assert [type(item) for item in plain([np.int32(1), np.float32(0.5), np.bool_(True)])] == [
+        int,
+        float,
+        bool,
+    ]
+
+
+def test_job_is_read_from_its_folder_and_other_schemas_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "job.json").write_text(json.dumps(SAID), encoding="utf-8")
+    assert read_job(tmp_path).classes == ["A", "a ", "1"]
+    (tmp_path / "job.json").write_text(json.dumps({**SAID, "schema": 2}), encoding="utf-8")
+    with pytest.raises(ValueError, match="schema 2; this child reads 1"):
+        read_job(tmp_path)
+
+
+def test_pickled_training_data_is_not_loaded(tmp_path: Path) -> None:
+    with open(tmp_path / "train.npz", "wb") as file:
+        np.savez(file, n_rows=np.int64(1), c0=np.array([object()], dtype=object), y=np.zeros(1))
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        read_train(job(tmp_path, columns=[{"name": "a", "kind": "numeric"}]))

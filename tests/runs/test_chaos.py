@@ -1,0 +1,29 @@
+"""Five rounds of what `make chaos` plays fifty of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.chaos import play
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_is_lost_and_nothing_runs_twice_when_somebody_is_killed(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_STATE", str(tmp_path / "state"))
+    played = play(100 + seed, tmp_path / "store")
+    assert not played.problems
+    assert played.kills > 0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_plain_tier_survives_a_kill_too(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_STATE", str(tmp_path / "state"))
+    assert not play(200 + seed, tmp_path / "store", tier="plain").problems

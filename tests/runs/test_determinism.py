@@ -1,0 +1,61 @@
+"""Same seed, same machine: the same predictions, however the jobs were run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay import Local, Plan, Settings, Store, api
+
+FRAMEWORKS = "constant,decision_tree,linear,hist_gradient_boosting,random_forest,tuned_random_forest"
+PARAMS = {
+    "random_forest": {"n_estimators": 20},
+    "tuned_random_forest": {"n_estimators": 20, "_tuning_trees": 2},
+}
+
+
+def predictions(jobs: Plan, folder: Path, workers: int, settings: Settings) -> dict[str, np.ndarray]:
+    store = Store(folder)
+    api.run(jobs, store, Local(workers), settings=settings)
+    out = {}
+    for row in store.rows():
+        assert row["status"] == "ok", row["message"]
+        path = store.folder.job(row["key"]).attempt(row["attempt"]).out / "predictions.npz"
+        with np.load(path, allow_pickle=False) as file:
+            out[row["key"]] = file["probabilities"] if "probabilities" in file else file["prediction"]
+    return out
+
+
+@pytest.fixture
+def jobs(shared_settings: Settings) -> Plan:
+    suite = api.load_suite("bundled")
+    tasks = [task for task in api.load_tasks(suite, shared_settings) if task.name in ("iris", "diabetes")]
+    return api.plan(
+        suite, FRAMEWORKS, "60s1c", tasks=tasks, folds=[0], params=PARAMS, settings=shared_settings
+    )
+
+
+def test_predictions_do_not_depend_on_parallelism_or_order(
+    jobs: Plan, tmp_path: Path, shared_settings: Settings
+) -> None:
+    first = predictions(jobs, tmp_path / "one", 1, shared_settings)
+    second = predictions(jobs, tmp_path / "two", 2, shared_settings)
+    third = predictions(replace(jobs, jobs=jobs.jobs[::-1]), tmp_path / "three", 2, shared_settings)
+    assert first.keys() == second.keys() == third.keys() and len(first) == 12
+    for key, expected in first.items():
+        assert np.array_equal(expected, second[key]) and np.array_equal(expected, third[key])
+
+
+def test_another_run_seed_gives_other_forests(tmp_path: Path, shared_settings: Settings) -> None:
+    suite = api.load_suite("bundled")
+    tasks = [task for task in api.load_tasks(suite, shared_settings) if task.name == "diabetes"]
+    seen = []
+    for seed in (0, 1):
+        jobs = api.plan(suite, "random_forest", "60s1c", tasks=tasks, folds=[0], seed=seed, settings=shared_settings,
+                        params={"random_forest": {"n_estimators": 10}})  # fmt: skip
+        seen.append(predictions(jobs, tmp_path / str(seed), 1, shared_settings))
+    (first,), (second,) = (list(own.values()) for own in seen)
+    assert not np.array_equal(first, second)
