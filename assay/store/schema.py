@@ -5,35 +5,23 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-__all__ = ["COLUMNS", "connect"]
+__all__ = ["connect"]
 
 # One row per job. `row` is the results row as JSON, set when the job is done.
-COLUMNS = (
-    "key", "framework", "version", "task", "task_id", "type", "repeat", "fold", "constraint_name", "budget_s",
-    "run_seed", "position", "state", "attempt", "status", "digest", "row",
-)  # fmt: skip
-
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS jobs (
     key TEXT PRIMARY KEY,
     framework TEXT NOT NULL,
-    version TEXT NOT NULL,
     task TEXT NOT NULL,
-    task_id TEXT NOT NULL,
-    type TEXT NOT NULL,
     repeat INTEGER NOT NULL,
     fold INTEGER NOT NULL,
-    constraint_name TEXT NOT NULL,
-    budget_s REAL NOT NULL,
-    run_seed INTEGER NOT NULL,
-    position INTEGER NOT NULL,
     state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'running', 'done')),
     attempt INTEGER NOT NULL DEFAULT 0,
     status TEXT,
     digest TEXT,
     row TEXT
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS jobs_by_state ON jobs (state);
+CREATE INDEX IF NOT EXISTS jobs_running ON jobs (key) WHERE state = 'running';
 """
 
 

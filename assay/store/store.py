@@ -97,17 +97,9 @@ class Store:
 
     def add(self, jobs: Sequence[Job]) -> None:
         """Note planned jobs; those known already stay as they are."""
-        rows = (
-            (
-                job.key, job.framework, job.version, job.task, job.task_id, job.type, job.repeat, job.fold,
-                job.constraint.name, job.constraint.time_s, job.run_seed, position,
-            )
-            for position, job in enumerate(jobs)
-        )  # fmt: skip
-        sql = (
-            "INSERT OR IGNORE INTO jobs (key, framework, version, task, task_id, type, repeat, fold, "
-            "constraint_name, budget_s, run_seed, position) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
-        )
+        # By key, the order of the table's tree: several times faster than at random.
+        rows = sorted((job.key, job.framework, job.task, job.repeat, job.fold) for job in jobs)
+        sql = "INSERT OR IGNORE INTO jobs (key, framework, task, repeat, fold) VALUES (?, ?, ?, ?, ?)"
         with self.transaction() as db:
             db.executemany(sql, rows)
 
@@ -177,9 +169,9 @@ class Store:
     # --- reading -------------------------------------------------------------------------------------
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the results rows of all jobs that are done, in the order of planning."""
+        """Return the results rows of all jobs that are done, by task, fold and framework."""
         found = self._db.execute(
-            "SELECT row FROM jobs WHERE state = 'done' ORDER BY task, repeat, fold, framework, version, key"
+            "SELECT row FROM jobs WHERE state = 'done' ORDER BY task, repeat, fold, framework, key"
         )
         return [json.loads(row) for (row,) in found]
 

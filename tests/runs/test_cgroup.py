@@ -1,4 +1,4 @@
-"""The control group drivers, on fake trees: what they write, read and clean up. Version 1 also runs for real elsewhere."""
+"""The control group drivers on fake trees: what they write, read and clean up. Version 1 runs for real elsewhere."""
 
 from __future__ import annotations
 
