@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.leaderboard import Leaderboard, make_leaderboard
 from assay.data.resolve import broken, resolve
-from assay.data.task import Task, TaskRequest
+from assay.data.task import Task
 from assay.errors import ConfigError, DataError, UserError
 from assay.frameworks.spec import FrameworkSpec, find_frameworks
 from assay.jobs.constraint import Constraint, read_constraint
@@ -23,6 +23,7 @@ from assay.runs.machine import check_possible, choose_tier, this_machine
 from assay.runs.run import Event, RunOptions, run_plan
 from assay.settings import Settings
 from assay.store.store import Store
+from assay.suites.select import Selection, preselect, select
 from assay.suites.suite import Suite, find_suite
 
 if TYPE_CHECKING:
@@ -36,36 +37,31 @@ def load_suite(name: str | Path, target: str | None = None, settings: Settings |
     return find_suite(str(name), settings or Settings.from_environment(), target)
 
 
-def load_tasks(suite: Suite, settings: Settings | None = None, names: Collection[str] = ()) -> list[Task]:
+def load_tasks(
+    suite: Suite, settings: Settings | None = None, selection: Selection | None = None
+) -> list[Task]:
     """Read the suite's tasks once, and know them by their digests afterwards.
 
     A task that cannot be read is kept, with its problem, and its jobs end as `data` rows; if it is the
     only one, that is the user's error and raised.
     """
-    chosen = settings or Settings.from_environment()
-    requests = [request for request in suite.tasks if not names or _is_named(request, names)]
+    chosen, wanted = settings or Settings.from_environment(), selection or Selection()
+    requests = preselect(suite.tasks, wanted.names)  # what is not wanted by name is not even read
     tasks = []
     for request in requests:
         try:
             task = resolve(request, chosen)
-            check_metrics(task.metrics, task.type, f"in suite {suite.name}, task {task.name}")
         except DataError as error:
             if len(requests) == 1:
                 raise
             task = broken(request, str(error))
+        else:
+            check_metrics(task.metrics, task.type, f"in suite {suite.name}, task {task.name}")
         tasks.append(task)
-    if not tasks:
-        known = ", ".join(request.name or request.ref for request in suite.tasks)
-        raise ConfigError(f"No task of suite {suite.name} is named {', '.join(names)}. There are: {known}.")
-    return tasks
-
-
-def _is_named(request: TaskRequest, names: Collection[str]) -> bool:
-    """Whether a request may be one of these; the name of one without a name is known only after reading."""
-    from fnmatch import fnmatch
-
-    own = {request.name, request.ref, request.ref.rpartition("/")[2]} - {""}
-    return not request.name or any(fnmatch(one, name) for one in own for name in names)
+    found = list(select(tasks, wanted))
+    if not found:
+        raise ConfigError(f"No task of suite {suite.name} fits what was asked for. See `assay suite show`.")
+    return found
 
 
 def plan(

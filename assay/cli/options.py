@@ -4,13 +4,46 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.errors import ConfigError
 
-__all__ = ["Json", "StoreOption", "Tier", "parse_settings"]
+if TYPE_CHECKING:
+    from assay.suites.select import Selection
+
+__all__ = [
+    "Json",
+    "MaxCategorical",
+    "MaxClasses",
+    "MaxRows",
+    "MinCategorical",
+    "MinClasses",
+    "MinRows",
+    "Missing",
+    "StoreOption",
+    "Tasks",
+    "Tier",
+    "Types",
+    "make_selection",
+    "parse_settings",
+]
+
+# Which tasks of a suite: the same words for `run` and `suite show`.
+Tasks = Annotated[list[str] | None, typer.Option("--task", "-t", help="Only these tasks (name or glob).")]
+Types = Annotated[
+    list[str] | None, typer.Option("--type", help="Only binary, multiclass or regression tasks.")
+]
+MinRows = Annotated[int | None, typer.Option(help="Only tasks with at least so many rows.")]
+MaxRows = Annotated[int | None, typer.Option(help="Only tasks with at most so many rows.")]
+MinClasses = Annotated[int | None, typer.Option(help="Only tasks with at least so many classes.")]
+MaxClasses = Annotated[int | None, typer.Option(help="Only tasks with at most so many classes.")]
+Missing = Annotated[
+    bool | None, typer.Option("--missing/--no-missing", help="With or without missing values.")
+]
+MinCategorical = Annotated[float | None, typer.Option(help="Least share of categorical features, 0 to 1.")]
+MaxCategorical = Annotated[float | None, typer.Option(help="Highest share of categorical features, 0 to 1.")]
 
 StoreOption = Annotated[Path, typer.Option("--store", metavar="DIR", help="The store.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -22,6 +55,31 @@ Tier = Annotated[
         help="Enforcement: auto (the best this machine has), strict, landlock, plain.",
     ),
 ]
+
+
+Bounds = tuple[float | None, float | None]
+TYPES = ("binary", "multiclass", "regression")
+
+
+def make_selection(
+    names: list[str] | None,
+    types: list[str] | None,
+    rows: Bounds,
+    classes: Bounds,
+    missing: bool | None,
+    categorical: Bounds,
+) -> Selection:
+    """Return what the options above say of the tasks wanted."""
+    from assay.suites.select import Selection
+
+    for one in types or ():
+        if one not in TYPES:
+            raise ConfigError(f"--type {one}: choose one of {', '.join(TYPES)}.")
+    return Selection(
+        names=tuple(names or ()), types=tuple(types or ()), min_rows=rows[0], max_rows=rows[1],  # type: ignore[arg-type]
+        min_classes=classes[0], max_classes=classes[1], missing=missing,
+        min_categorical_share=categorical[0], max_categorical_share=categorical[1],
+    )  # fmt: skip
 
 
 def parse_settings(words: list[str]) -> dict[str, dict[str, Any]]:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.options import Json, Tier, parse_settings
+from assay.cli.options import (
+    Json,
+    MaxCategorical,
+    MaxClasses,
+    MaxRows,
+    MinCategorical,
+    MinClasses,
+    MinRows,
+    Missing,
+    Tasks,
+    Tier,
+    Types,
+    make_selection,
+    parse_settings,
+)
 from assay.cli.output import STORE, print_json, print_table, seconds
 from assay.cli.progress import Progress
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.data.task import Task
     from assay.jobs.plan import Plan
     from assay.runs.executors.local import Local
     from assay.settings import Settings
@@ -26,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 TIERS = ("auto", "strict", "landlock", "plain")
-TYPES = ("binary", "multiclass", "regression")
 Rows = list[dict[str, Any]]
 
 
@@ -47,14 +58,16 @@ def run(
         str | None, typer.Argument(help="1h8c, 10m4c16g, or a name; default: the suite's.")
     ] = None,
     target: Annotated[str | None, typer.Option(help="The target column, where SUITE is a data file.")] = None,
-    task: Annotated[
-        list[str] | None, typer.Option("--task", "-t", help="Only these tasks (name or glob).")
-    ] = None,
+    task: Tasks = None,
     fold: Annotated[list[int] | None, typer.Option("--fold", "-f", help="Only these folds.")] = None,
-    type: Annotated[
-        list[str] | None, typer.Option("--type", help="Only binary, multiclass or regression tasks.")
-    ] = None,
-    max_rows: Annotated[int | None, typer.Option(help="Only tasks with at most so many rows.")] = None,
+    type: Types = None,
+    min_rows: MinRows = None,
+    max_rows: MaxRows = None,
+    min_classes: MinClasses = None,
+    max_classes: MaxClasses = None,
+    missing: Missing = None,
+    min_categorical: MinCategorical = None,
+    max_categorical: MaxCategorical = None,
     metric: Annotated[
         list[str] | None,
         typer.Option("--metric", "-m", help="Instead of the tasks' own; the first is optimised."),
@@ -98,12 +111,20 @@ def run(
     from assay.settings import Settings
     from assay.store.store import Store
 
-    _one_of("--tier", [tier], TIERS)
-    _one_of("--type", type or [], TYPES)
+    if tier not in TIERS:
+        raise ConfigError(f"--tier {tier}: choose one of {', '.join(TIERS)}.")
+    wanted = make_selection(
+        task,
+        type,
+        (min_rows, max_rows),
+        (min_classes, max_classes),
+        missing,
+        (min_categorical, max_categorical),
+    )
     settings = Settings.from_environment()
     settings = replace(settings, offline=True) if offline else settings
     known = _suite(suite, target, constraints, settings)
-    tasks = _choose(known, task or [], type or [], max_rows, settings)
+    tasks = api.load_tasks(known, settings, wanted)
     specs = api.find_frameworks(frameworks, parse_settings(set or []))
     jobs = api.plan(
         known, specs, constraint, tasks=tasks, folds=fold, seed=seed, metrics=metric or [], settings=settings
@@ -128,12 +149,6 @@ def run(
     raise typer.Exit(1 if _show_results(jobs, opened, json) else 0)
 
 
-def _one_of(option: str, values: Sequence[str], allowed: Sequence[str]) -> None:
-    for value in values:
-        if value not in allowed:
-            raise ConfigError(f"{option} {value}: choose one of {', '.join(allowed)}.")
-
-
 def _suite(name: str, target: str | None, constraints: Path | None, settings: Settings) -> Suite:
     """Find the suite, and add the constraints of a file of their own to its named ones."""
     from dataclasses import replace
@@ -150,19 +165,6 @@ def _suite(name: str, target: str | None, constraints: Path | None, settings: Se
             f"{constraints} must map names to constraints, such as `quick: {{time: 10m, cores: 2}}`."
         )
     return replace(known, constraints={**known.constraints, **said})
-
-
-def _choose(
-    suite: Suite, names: list[str], types: list[str], max_rows: int | None, settings: Settings
-) -> Sequence[Task]:
-    from assay.api import load_tasks
-    from assay.suites.select import Selection, select
-
-    wanted = Selection(names=tuple(names), types=tuple(types), max_rows=max_rows)  # type: ignore[arg-type]
-    chosen = select(load_tasks(suite, settings, names), wanted)
-    if not chosen:
-        raise ConfigError(f"No task of suite {suite.name} is left after --task, --type and --max-rows.")
-    return chosen
 
 
 def _show_plan(jobs: Plan, store: Path, executor: Local, oversubscribe: bool, json: bool) -> None:

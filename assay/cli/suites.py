@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Json
+from assay.cli.options import (
+    Json,
+    MaxCategorical,
+    MaxClasses,
+    MaxRows,
+    MinCategorical,
+    MinClasses,
+    MinRows,
+    Missing,
+    Tasks,
+    Types,
+    make_selection,
+)
 from assay.cli.output import number, print_json, print_table
 
 __all__ = ["register"]
@@ -47,23 +59,15 @@ def list_(json: Json = False) -> None:
 def show(
     suite: Annotated[str, typer.Argument(help="A name, a YAML file, openml/s/ID, or a data file.")],
     target: Target = None,
-    type: Annotated[
-        list[str] | None, typer.Option("--type", help="Only binary, multiclass or regression.")
-    ] = None,
-    task: Annotated[list[str] | None, typer.Option("--task", "-t", help="Only these (name or glob).")] = None,
-    min_rows: Annotated[int | None, typer.Option(help="Only tasks with at least so many rows.")] = None,
-    max_rows: Annotated[int | None, typer.Option(help="Only tasks with at most so many rows.")] = None,
-    min_classes: Annotated[int | None, typer.Option(help="Only tasks with at least so many classes.")] = None,
-    max_classes: Annotated[int | None, typer.Option(help="Only tasks with at most so many classes.")] = None,
-    missing: Annotated[
-        bool | None, typer.Option("--missing/--no-missing", help="With or without missing values.")
-    ] = None,
-    min_categorical: Annotated[
-        float | None, typer.Option(help="Least share of categorical features, 0 to 1.")
-    ] = None,
-    max_categorical: Annotated[
-        float | None, typer.Option(help="Highest share of categorical features.")
-    ] = None,
+    task: Tasks = None,
+    type: Types = None,
+    min_rows: MinRows = None,
+    max_rows: MaxRows = None,
+    min_classes: MinClasses = None,
+    max_classes: MaxClasses = None,
+    missing: Missing = None,
+    min_categorical: MinCategorical = None,
+    max_categorical: MaxCategorical = None,
     json: Json = False,
 ) -> None:
     """Show the tasks of a suite with their properties; choose among them by name, type and size.
@@ -74,15 +78,17 @@ def show(
       assay suite show my.yaml --type binary --max-rows 10000
     """
     from assay.api import load_suite, load_tasks
-    from assay.suites.select import Selection, select
 
-    wanted = Selection(
-        names=tuple(task or ()), types=tuple(type or ()), min_rows=min_rows, max_rows=max_rows,  # type: ignore[arg-type]
-        min_classes=min_classes, max_classes=max_classes, missing=missing,
-        min_categorical_share=min_categorical, max_categorical_share=max_categorical,
-    )  # fmt: skip
+    wanted = make_selection(
+        task,
+        type,
+        (min_rows, max_rows),
+        (min_classes, max_classes),
+        missing,
+        (min_categorical, max_categorical),
+    )
     known = load_suite(suite, target)
-    tasks = select(load_tasks(known), wanted)
+    tasks = load_tasks(known, selection=wanted)
     if json:
         print_json({"name": known.name, "version": known.version, "tasks": [t.to_json() for t in tasks]})
         return

@@ -19,6 +19,7 @@ from assay.errors import ConfigError
 from assay.jobs.constraint import Constraint
 from assay.runs.sandbox.cgroup import ROOT, find_cgroup
 from assay.runs.sandbox.landlock import abi
+from assay.runs.sandbox.strict import NAMESPACES
 
 __all__ = [
     "CoreClaim",
@@ -124,7 +125,7 @@ def strict_problem() -> str:
         return f"control groups cannot be used: {error.strerror or error}"
     finally:
         group.remove()
-    words = ["bwrap", "--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--unshare-net", "true"]
+    words = ["bwrap", *NAMESPACES, "--unshare-net", "--ro-bind", "/", "/", "true"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=30)
     return "" if done.returncode == 0 else f"bubblewrap does not work here: {done.stderr.strip()}"
 

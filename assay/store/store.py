@@ -26,6 +26,7 @@ from assay.store.schema import connect
 __all__ = ["Claim", "State", "Store", "explained", "is_held"]
 
 FORMAT = 1
+OURS = ("folds", "truth", "tasks", "jobs", "code", "index.sqlite", "assay-store.json", ".assay-store.json.")
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,19 @@ class Store:
                     f"There is no store at {self.folder.root}. Run something first, or give --store DIR."
                 )
             self._create()
-        elif (found := read_json(self.folder.format).get("format")) != FORMAT:
+        elif (found := _format(self.folder)) != FORMAT:
             raise StoreError(f"The store {self.folder.root} has format {found}; this version reads {FORMAT}.")
+        elif not self.folder.index.exists() and self.folder.job_keys():
+            # An empty index would have every finished job run again.
+            raise StoreError(f"The store {self.folder.root} has no index. Run `assay store rebuild`.")
         with explained(self.folder.root):
             self._db = connect(self.folder.index)
 
     def _create(self) -> None:
         root = self.folder.root
         with explained(root):
-            if root.is_dir() and any(root.iterdir()):
+            # What another process is making at this moment is no stranger's.
+            if root.is_dir() and any(not path.name.startswith(OURS) for path in root.iterdir()):
                 raise StoreError(
                     f"{root} is not empty and is no store. Give --store an empty or a new folder."
                 )
@@ -136,7 +141,7 @@ class Store:
             if not folder.job.exists():
                 write_json(folder.job, job.to_json())
             lock = os.open(attempt.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the folder is new: only an onlooker's `is_held` can be in the way
             db.execute(
                 "UPDATE jobs SET state = 'running', attempt = ? WHERE key = ?", (attempt.number, job.key)
             )
@@ -146,8 +151,10 @@ class Store:
         """Give a job back without a result: its attempt leaves no trace."""
         shutil.rmtree(claim.folder.path, ignore_errors=True)
         with self.transaction() as db:
+            # A job that was done before has its row, and the attempt that is in it, again.
             db.execute(
-                "UPDATE jobs SET state = CASE WHEN row IS NULL THEN 'pending' ELSE 'done' END, attempt = attempt - 1 "
+                "UPDATE jobs SET state = CASE WHEN row IS NULL THEN 'pending' ELSE 'done' END, "
+                "attempt = COALESCE(json_extract(row, '$.attempt'), attempt - 1) "
                 "WHERE key = ? AND attempt = ? AND state = 'running'",
                 (claim.job.key, claim.folder.number),
             )
@@ -169,9 +176,12 @@ class Store:
     # --- reading -------------------------------------------------------------------------------------
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the results rows of all jobs that are done, by task, fold and framework."""
+        """Return the results rows of all jobs that have one, by task, fold and framework.
+
+        A job that runs again (retry, stale) keeps its row until it has a new one.
+        """
         found = self._db.execute(
-            "SELECT row FROM jobs WHERE state = 'done' ORDER BY task, repeat, fold, framework, key"
+            "SELECT row FROM jobs WHERE row IS NOT NULL ORDER BY task, repeat, fold, framework, key"
         )
         return [json.loads(row) for (row,) in found]
 
@@ -209,8 +219,10 @@ class Store:
         return State(*row)
 
     def row(self, key: str) -> dict[str, Any] | None:
-        """Return the results row of a job; None while it is not done."""
-        found = self._db.execute("SELECT row FROM jobs WHERE key = ? AND state = 'done'", (key,)).fetchone()
+        """Return the results row of a job; None while it has none."""
+        found = self._db.execute(
+            "SELECT row FROM jobs WHERE key = ? AND row IS NOT NULL", (key,)
+        ).fetchone()
         return json.loads(found[0]) if found else None
 
 
@@ -221,12 +233,19 @@ def is_held(folder: AttemptFolder) -> bool:
     except (FileNotFoundError, PermissionError):
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two onlookers do not see each other
         return False
     except BlockingIOError:
         return True
     finally:
         os.close(descriptor)
+
+
+def _format(folder: StoreFolder) -> Any:
+    try:
+        return read_json(folder.format)["format"]
+    except (ValueError, KeyError, TypeError):
+        return "unknown"
 
 
 @contextlib.contextmanager
@@ -236,6 +255,8 @@ def explained(root: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         text = str(error)
+        if "locked" in text:
+            raise StoreError(f"The index of {root} was busy for too long: {text}. Run it again.") from error
         if "readonly" in text or "unable to open" in text:
             raise StoreError(f"The store {root} cannot be written: {text}. Check its permissions.") from error
         if "full" in text or "disk I/O" in text:
@@ -248,6 +269,8 @@ def explained(root: Path) -> Iterator[None]:
             raise StoreError(
                 f"The disk of the store {root} is full. Free space and run the same command again."
             ) from error
+        if error.errno in (errno.EEXIST, errno.ENOTDIR):
+            raise StoreError(f"The store {root} cannot be made: a file is in its place. Give --store another.") from error
         if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise StoreError(
                 f"The store {root} cannot be written: {error.strerror}. Check its permissions."

@@ -39,7 +39,9 @@ class Plain:
         self.launch = launch
         self.folder = folder
         self.landlock = landlock
-        self.blindness = "files" if landlock else "convention"
+        # Landlock cannot take back a part of what it allows: what lies inside a readable folder stays readable.
+        shown = [path for path in launch.hidden if any(Path(path).is_relative_to(r) for r in launch.readable)]
+        self.blindness = "files" if landlock and not shown else "convention"
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, streams: Streams) -> int:

@@ -13,11 +13,13 @@ from assay.runs.sandbox import Sample, Streams
 from assay.runs.sandbox.cgroup import find_cgroup
 from assay.runs.sandbox.spawn import child_environment, spawn
 
-__all__ = ["ETC", "Strict", "bubblewrap_arguments", "group_name"]
+__all__ = ["ETC", "NAMESPACES", "Strict", "bubblewrap_arguments", "group_name"]
 
 ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "passwd", "group", "hosts",
        "host.conf", "alternatives", "fonts", "R", "java-*")  # fmt: skip
 JOB, CODE, FRAMEWORK = "/job", "/assay", "/framework"
+NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--disable-userns",
+              "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL")  # fmt: skip
 
 
 def group_name(folder: Path) -> str:
@@ -94,9 +96,7 @@ def inside(launch: Launch) -> list[str]:
 
 def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]:
     """Return the allow-list and the namespaces, as words for `bwrap --args`."""
-    words = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--disable-userns"]
-    words += ["--uid", "1000", "--gid", "1000", "--cap-drop", "ALL", "--hostname", "assay"]
-    words += ["--die-with-parent", "--new-session", "--clearenv"]
+    words = [*NAMESPACES, "--hostname", "assay", "--die-with-parent", "--new-session", "--clearenv"]
     if not launch.network:
         words.append("--unshare-net")
     words += _system()
