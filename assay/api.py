@@ -29,7 +29,7 @@ from assay.suites.suite import Suite, find_suite
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["find_frameworks", "leaderboard", "load_suite", "load_tasks", "plan", "run", "score"]
+__all__ = ["check_plan", "find_frameworks", "leaderboard", "load_suite", "load_tasks", "plan", "run", "score"]
 
 
 def load_suite(name: str | Path, target: str | None = None, settings: Settings | None = None) -> Suite:
@@ -114,12 +114,11 @@ def _constraint(text: str | None, suite: Suite) -> Constraint:
 def _frameworks(
     named: str | Sequence[str] | Sequence[FrameworkSpec], params: Mapping[str, Mapping[str, Any]] | None
 ) -> list[FrameworkSpec]:
-    if not isinstance(named, str):
-        specs = [one for one in named if isinstance(one, FrameworkSpec)]
-        if specs:
-            return specs
-        named = ",".join(str(one) for one in named)
-    return find_frameworks(named, params)
+    if isinstance(named, str):
+        return find_frameworks(named, params)
+    words = ",".join(str(one) for one in named if not isinstance(one, FrameworkSpec))
+    specs = [one for one in named if isinstance(one, FrameworkSpec)]
+    return [*specs, *find_frameworks(words, params)] if words or not specs else specs
 
 
 def run(
@@ -138,21 +137,25 @@ def run(
 
     `tell` is called when a job starts and when it has its row.
     """
-    machine = this_machine()
     if not oversubscribe:
-        for constraint in {id(job.constraint): job.constraint for job in jobs.jobs}.values():
-            check_possible(constraint, machine)
+        check_plan(jobs)
     options = RunOptions(choose_tier(tier), oversubscribe, retry_failed, rerun_stale)
     run_plan(
         jobs,
         store,
         executor or Local(),
         options,
-        machine,
+        this_machine(),
         settings or Settings.from_environment(),
         lambda job, folder: judge_attempt(store.folder, job, folder, own_metrics=True),
         tell,
     )
+
+
+def check_plan(jobs: Plan) -> None:
+    """Refuse a plan with a constraint that this machine cannot give."""
+    for constraint in {id(job.constraint): job.constraint for job in jobs.jobs}.values():
+        check_possible(constraint, this_machine())
 
 
 def score(store: Store, metrics: Sequence[str] = ()) -> pd.DataFrame:

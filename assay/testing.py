@@ -1,6 +1,7 @@
 """Conformance tests that anyone can run against a framework; also a pytest plugin.
 
-In a package of your own: `pytest --assay-framework path/to/my_framework` runs every claim as a test.
+In a package of your own, a test that takes `assay_claim` runs once for every claim of the framework that
+`pytest --assay-framework path/to/my_framework` names.
 """
 
 from __future__ import annotations
@@ -86,22 +87,27 @@ def _none_if(kept: bool, problem: str) -> str:
 
 
 def _difference(first: Any, second: Any) -> str:
-    import numpy as np
-
     others = {row["key"]: row for row in second.rows()}
     for row in first.rows():
         if row["status"] != "ok":
             continue
-        arrays = []
-        for store, own in ((first, row), (second, others[row["key"]])):
-            path = store.folder.job(own["key"]).attempt(own["attempt"]).out / "predictions.npz"
-            if not path.exists():
-                return ""
-            with np.load(path, allow_pickle=False) as file:
-                arrays.append(file["probabilities"] if "probabilities" in file else file["prediction"])
-        if not np.array_equal(arrays[0], arrays[1]):
+        answers = [_answer(store, own) for store, own in ((first, row), (second, others[row["key"]]))]
+        if answers[0] != answers[1]:
             return f'they differ on {row["task"]}; if it stops by time, say stops_by = "time"'
     return ""
+
+
+def _answer(store: Any, row: Any) -> bytes:
+    """Return what was predicted, as bytes that are equal only if every number is."""
+    import numpy as np
+
+    out = store.folder.job(row["key"]).attempt(row["attempt"]).out
+    if (out / "predictions.csv").exists():
+        return bytes((out / "predictions.csv").read_bytes())
+    if not (out / "predictions.npz").exists():
+        return b""
+    with np.load(out / "predictions.npz", allow_pickle=False) as file:
+        return bytes(file["probabilities" if "probabilities" in file else "prediction"].tobytes())
 
 
 def _hard_table() -> str:

@@ -72,7 +72,9 @@ def make_leaderboard(rows: Sequence[Mapping[str, Any]]) -> Leaderboard:
     ranks = _ranks(cells, better)
     standings = [_standing(name, rows, names, cells, ranks) for name in sorted(set(names.values()))]
     standings.sort(key=lambda s: (s.rank is None, s.rank or 0.0, s.framework))
-    return Leaderboard(tuple(standings), cells, metrics, better, trust(rows), _warnings(rows, standings))
+    return Leaderboard(
+        tuple(standings), cells, metrics, better, trust(rows), _warnings(rows, standings, cells)
+    )
 
 
 def _names(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str, str], str]:
@@ -195,8 +197,20 @@ def _counted(rows: Sequence[Mapping[str, Any]], key: str) -> str:
     return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
 
 
-def _warnings(rows: Sequence[Mapping[str, Any]], standings: Sequence[Standing]) -> tuple[str, ...]:
+def _warnings(
+    rows: Sequence[Mapping[str, Any]],
+    standings: Sequence[Standing],
+    cells: Mapping[tuple[str, str], Cell],
+) -> tuple[str, ...]:
     out = []
+    folds: dict[str, set[int]] = defaultdict(set)
+    for (task, _), cell in cells.items():
+        folds[task].add(cell.folds)
+    uneven = [task for task, counts in folds.items() if len(counts) > 1]
+    if uneven:
+        out.append(
+            f"Not all frameworks have the same folds of {', '.join(sorted(uneven)[:5])}: means differ in them."
+        )
     if len({row["enforcement"] for row in rows}) > 1:
         out.append("Rows of different tiers are mixed: their limits were not enforced alike.")
     if len({standing.tasks for standing in standings}) > 1:

@@ -58,7 +58,7 @@ def _show(told: Explanation) -> None:
     for note in row.get("notes", ()):
         out.print(f"note: {escape(note)}")
     if facts is not None and facts.phases:
-        limits = {phase: job.constraint.limit_s(phase) for phase in facts.phases if phase != "end"}
+        limits = told.limits_s
         line = " → ".join(
             f"{phase} {seconds(spent)}" + (f" (limit {seconds(limits[phase])})" if phase in limits else "")
             for phase, spent in facts.phases.items()
@@ -78,7 +78,9 @@ def _show(told: Explanation) -> None:
 
 
 def _evidence(facts: Any) -> str:
-    parts = [f"tier {facts.enforcement}", f"exit code {facts.exit_code}"]
+    parts = [f"tier {facts.enforcement}"]
+    if facts.exit_code is not None:
+        parts.append(f"exit code {facts.exit_code}")
     if facts.signal:
         parts.append(f"signal {facts.signal}")
     if facts.stopped_for:

@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 def pack(
     key: Key,
     store: StoreOption = STORE,
-    output: Annotated[Path | None, typer.Option("-o", help="The tarball.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The tarball.")] = None,
 ) -> None:
     """Bundle a job for a bug report: data, code, log and facts, never the truth.
 

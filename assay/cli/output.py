@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from assay.store.store import Store
 
-__all__ = ["STORE", "console", "number", "open_store", "print_json", "print_table", "seconds"]
+__all__ = ["STORE", "console", "number", "open_store", "print_json", "print_table", "seconds", "short"]
 
 STORE = Path("results")
 
@@ -50,6 +50,12 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
 def number(value: float | None, digits: int = 4) -> str:
     """Return a score as a person wants to read it."""
     return "–" if value is None else f"{value:.{digits}g}"
+
+
+def short(text: str, most: int = 80) -> str:
+    """Return the first line of a text, with a sign where something is left out."""
+    first, _, rest = text.partition("\n")
+    return first if len(first) <= most and not rest else f"{first[: most - 1]}…"
 
 
 def seconds(value: float | None) -> str:

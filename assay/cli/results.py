@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.options import Json, StoreOption
-from assay.cli.output import STORE, number, open_store, print_json, print_table, seconds
+from assay.cli.output import STORE, number, open_store, print_json, print_table, seconds, short
 from assay.errors import ConfigError
 
 __all__ = ["register", "show_leaderboard"]
@@ -85,7 +85,9 @@ def results(
     """
     rows = open_store(store).rows()
     rows = [row for row in rows if row["status"] != "ok"] if failed else rows
-    if format == "json":
+    if not rows and format == "table":
+        print(f"No job of {store} has {'failed' if failed else 'finished'} yet.")
+    elif format == "json":
         print_json(rows)
     elif format == "csv":
         from assay.results.scores import write_rows_csv
@@ -113,7 +115,7 @@ def results(
 def _line(row: dict[str, Any]) -> list[Any]:
     fold = row["fold"] if not row["repeat"] else f"{row['repeat']}.{row['fold']}"
     memory = f"{row['peak_memory_mb']:.0f} MB"
-    message = row["message"].split("\n")[0][:80]
+    message = short(row["message"])
     return [
         row["key"][:10], row["framework"], row["task"], fold, row["constraint"], row["status"], row["metric"],
         number(row["score"]), seconds(row["fit_s"]), memory, message,
@@ -126,7 +128,7 @@ def score(
     ] = None,
     store: StoreOption = STORE,
     output: Annotated[
-        Path | None, typer.Option("-o", help="Write the scores table: .parquet or .csv.")
+        Path | None, typer.Option("--output", "-o", help="Write the scores table: .parquet or .csv.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -223,5 +225,7 @@ def export_amlb(
     from assay.results.formats.amlb import write_amlb
 
     rows = open_store(store).rows()
+    if not rows:
+        raise ConfigError(f"The store {store} has no finished jobs yet: there is nothing to write.")
     write_amlb(file, rows)
     print(f"{len(rows)} rows written to {file}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import shlex
 import sys
 from pathlib import Path
@@ -130,12 +131,17 @@ def run(
         known, specs, constraint, tasks=tasks, folds=fold, seed=seed, metrics=metric or [], settings=settings
     )
     executor = Local(parallel)
+    if not oversubscribe:
+        api.check_plan(jobs)  # before a store is made for nothing
     if dry_run:
-        _show_plan(jobs, store, executor, oversubscribe, json)
+        _show_plan(jobs, store, executor, json)
         return
     opened = Store(store)
     done = {key for key, state in opened.states().items() if state.state == "done"}
-    with Progress(jobs, {job.key for job in jobs.jobs} & done, quiet=json) as progress:
+    again = retry_failed or rerun_stale  # then what is done may run once more
+    with Progress(
+        jobs, builtins.set() if again else {job.key for job in jobs.jobs} & done, quiet=json
+    ) as progress:
         try:
             api.run(
                 jobs, opened, executor, tier=tier, oversubscribe=oversubscribe, retry_failed=retry_failed,
@@ -167,18 +173,14 @@ def _suite(name: str, target: str | None, constraints: Path | None, settings: Se
     return replace(known, constraints={**known.constraints, **said})
 
 
-def _show_plan(jobs: Plan, store: Path, executor: Local, oversubscribe: bool, json: bool) -> None:
+def _show_plan(jobs: Plan, store: Path, executor: Local, json: bool) -> None:
     from assay.jobs.plan import cost
-    from assay.runs.machine import check_possible, this_machine
+    from assay.runs.machine import this_machine
     from assay.store.store import Store
 
-    machine = this_machine()
-    if not oversubscribe:
-        for job in jobs.jobs:
-            check_possible(job.constraint, machine)
     done = Store(store, create=False).states() if (store / "assay-store.json").exists() else {}
     missing = [job for job in jobs.jobs if job.key not in done or done[job.key].state != "done"]
-    fits = max(1, len(machine.cores) // max(1, jobs.constraint.cores))
+    fits = max(1, len(this_machine().cores) // max(1, jobs.constraint.cores))
     takes = cost(missing, min(executor.workers, fits))
     if json:
         listed = [

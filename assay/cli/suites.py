@@ -19,7 +19,7 @@ from assay.cli.options import (
     Types,
     make_selection,
 )
-from assay.cli.output import number, print_json, print_table
+from assay.cli.output import number, print_json, print_table, short
 
 __all__ = ["register"]
 
@@ -95,7 +95,7 @@ def show(
     rows = [
         [
             t.name, t.type, *(number(t.facts.get(f)) for f in ("n_rows", "n_features", "n_classes", "n_missing")),
-            number(t.facts.get("categorical_share"), 2), len(t.folds), t.metrics[0], t.problem[:60],
+            number(t.facts.get("categorical_share"), 2), len(t.folds), t.metrics[0], short(t.problem),
         ]
         for t in tasks
     ]  # fmt: skip

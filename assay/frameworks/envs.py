@@ -39,16 +39,24 @@ def environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
             raise NotInstalled(
                 f"Framework {spec.name} needs the program '{spec.command[0]}', which is not on the PATH."
             )
-        return Environment(Path(program or spec.command[0]), ())
+        return Environment(Path(program or spec.command[0]), _program_folders(program))
     if spec.environment == "assay":
         return Environment(Path(sys.executable), _folders(Path(sys.executable)))
     folder = environment_folder(spec, settings)
     if not (folder / READY).exists():
         raise NotInstalled(
-            f"Framework {spec.name} {spec.version} is not installed here. Run `assay framework install {spec.name}`."
+            f"Framework {spec.name} {spec.version} is not installed here. Run `assay framework install {spec.address}`."
         )
     python = folder / "bin" / "python"
     return Environment(python, _folders(python), lock_digest(spec))
+
+
+def _program_folders(program: str | None) -> tuple[Path, ...]:
+    """Return the folders a program outside /usr lies in, as it is named and as it really is."""
+    if program is None:
+        return ()
+    folders = dict.fromkeys([Path(program).absolute().parent, Path(os.path.realpath(program)).parent])
+    return tuple(path for path in folders if not path.is_relative_to("/usr") and path != Path("/bin"))
 
 
 def lock_digest(spec: FrameworkSpec) -> str:

@@ -80,6 +80,11 @@ class FrameworkSpec:
                     f"Framework '{self.name}' has a file '{name}', whose place beside the adapter is taken. Rename it."
                 )
 
+    @property
+    def address(self) -> str:
+        """Return the word by which it is found again: its name, or its folder."""
+        return self.name if self.folder.parent == HERE else str(self.folder)
+
     def digest(self) -> str:
         """Return a digest of the files that do the work: a circumstance, not part of the key."""
         total = hashlib.sha256()
@@ -135,7 +140,8 @@ def find_framework(text: str) -> FrameworkSpec:
     if text.endswith(".py"):
         raise ConfigError(f"'{text}' is a file: name the class in it, for example {text}:MyEstimator.")
     if "/" in text or text.startswith("."):
-        return read_folder(Path(text), find_framework)
+        folder, _, version = (text, "", "") if Path(text).exists() else text.rpartition(":")
+        return read_folder(Path(folder or text), find_framework, version if folder else "")
     name, _, version = text.partition(":")
     return read_folder(_folder_of(name), find_framework, version)
 

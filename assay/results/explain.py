@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.errors import StoreError
 from assay.jobs.folder import AttemptFolder, read_json
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
+from assay.results.judge import phase_limits
 from assay.store.store import Store, is_held
 
 __all__ = ["Explanation", "explain"]
@@ -26,6 +29,7 @@ class Explanation:
     row: dict[str, Any]
     facts: Facts | None
     attempts: int
+    limits_s: Mapping[str, float]
     log: tuple[str, ...]
     remedy: str
 
@@ -40,15 +44,23 @@ def explain(store: Store, key: str) -> Explanation:
     row = store.row(whole) or {}
     facts = Facts.from_json(read_json(attempt.outcome)) if attempt.is_complete else None
     name = "running" if state.state == "running" and is_held(attempt) else state.state
-    job = Job.from_json(read_json(folder.job)) if folder.job.exists() else None
-    if job is None:
-        from assay.errors import StoreError
-
+    if not folder.job.exists():
         raise StoreError(
             f"Job {whole} is planned but was not tried yet. Run the same command again to start it."
         )
-    remedy = _remedy(row.get("status", name), job, facts, attempt)
-    return Explanation(job, attempt, name, row, facts, len(attempts), _last_lines(attempt.log), remedy)
+    job = Job.from_json(read_json(folder.job))
+    where = "" if store.folder.root == Path("results").absolute() else f" --store {store.folder.root}"
+    return Explanation(
+        job=job,
+        folder=attempt,
+        state=name,
+        row=row,
+        facts=facts,
+        attempts=len(attempts),
+        limits_s=phase_limits(job, attempt),
+        log=_last_lines(attempt.log),
+        remedy=_remedy(row.get("status", name), job, facts, attempt, where),
+    )
 
 
 def _last_lines(path: Path) -> tuple[str, ...]:
@@ -60,7 +72,7 @@ def _last_lines(path: Path) -> tuple[str, ...]:
     return tuple(text.splitlines()[-LOG_LINES:])
 
 
-def _remedy(status: str, job: Job, facts: Facts | None, folder: AttemptFolder) -> str:
+def _remedy(status: str, job: Job, facts: Facts | None, folder: AttemptFolder, where: str) -> str:
     limit = job.constraint
     phase = facts.phase if facts else ""
     memory = facts.memory_limit_mb if facts else 0
@@ -76,11 +88,11 @@ def _remedy(status: str, job: Job, facts: Facts | None, folder: AttemptFolder) -
         "memory": f"Give it more than {memory} MB (for example {_more(limit.time_s, limit.cores, memory)}), or set its "
         f"own memory parameters with --set {job.framework}.NAME=VALUE, {again}.",
         "crash": "A native library died. See the last log lines (a Python traceback is there if there was one), try "
-        f"one core fewer, or reproduce it with `assay job shell {job.key[:10]}`.",
+        f"one core fewer, or reproduce it with `assay job shell {job.key[:10]}{where}`.",
         "disk": f"It may write {limit.disk_mb} MB. Raise `disk:` in a constraints file, or tell the framework to "
         f"save less, {again}.",
         "error": f"The framework raised or gave up; the log has its traceback. Reproduce it with `assay job shell "
-        f"{job.key[:10]}`, or send its authors the bundle of `assay job pack {job.key[:10]}`.",
+        f"{job.key[:10]}{where}`, or send its authors the bundle of `assay job pack {job.key[:10]}{where}`.",
         "invalid_predictions": "The adapter or the framework must be mended: docs/contract.md says what is asked for. "
         f"The file is in {folder.out}.",
         "setup": f"Install what is missing (`assay framework check {job.framework}`, `assay doctor`), {again}.",

@@ -17,7 +17,16 @@ from assay.metrics import UndefinedMetric, get_metric, score
 from assay.metrics.own import is_own
 from assay.runs.folds import read_task, read_truth
 
-__all__ = ["CONTENDED", "Judged", "judge_attempt", "make_row", "predictions_digest", "score_predictions"]
+__all__ = [
+    "CONTENDED",
+    "Judged",
+    "judge_attempt",
+    "make_row",
+    "phase_limits",
+    "predictions_digest",
+    "row_of",
+    "score_predictions",
+]
 
 # A row is contended when its cores were shared, more than 5 % of the time was stolen by the hypervisor, or some
 # process on the machine waited for a core for more than half of the time.
@@ -43,6 +52,13 @@ def judge_attempt(
     A metric that is a function in somebody's file runs only with `own_metrics`, that is when the user named it in
     this run: what stands in a store must not run code. Otherwise its score stays as it was first computed.
     """
+    row = row_of(store, job, folder, own_metrics)
+    write_json(folder.verdict, row)
+    return row
+
+
+def row_of(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool = False) -> dict[str, Any]:
+    """Return the row of an attempt and write nothing."""
     facts = Facts.from_json(read_json(folder.outcome))
     before = read_json(folder.verdict) if folder.verdict.exists() else {}
     trusted = tuple(name for name in job.metrics if own_metrics or not is_own(name))
@@ -54,9 +70,7 @@ def judge_attempt(
         scores={name: judged.scores.get(name, kept.get(name)) for name in job.metrics},
         higher_is_better={**judged.higher_is_better, **ways},
     )
-    row = make_row(job, folder, facts, judged)
-    write_json(folder.verdict, row)
-    return row
+    return make_row(job, folder, facts, judged)
 
 
 def _judge(
@@ -70,12 +84,19 @@ def _judge(
         task = read_task(store, job.task_digest)
         truth, _ = read_truth(store, around["fold_digest"])
         predictions, check = _read(folder, task, len(truth))
-    limits = {phase: job.constraint.limit_s(phase) for phase in ("start", "load", "fit", "predict", "timing")}
-    verdict = classify(facts, check, limits, around.get("role", "framework"))
+    verdict = classify(facts, check, phase_limits(job, folder), around.get("role", "framework"))
     if verdict.status == "ok" and predictions is not None:
         scores, notes = score_predictions(predictions, truth, task, metrics)
     ways = {name: get_metric(name).higher_is_better for name in metrics}
     return Judged(verdict, scores, ways, check.constant, notes)
+
+
+def phase_limits(job: Job, folder: AttemptFolder) -> dict[str, float]:
+    """Return the limit of every phase as it was in force."""
+    if folder.attempt.exists():
+        limits: dict[str, float] = read_json(folder.attempt)["limits_s"]
+        return limits
+    return {phase: job.constraint.limit_s(phase) for phase in ("start", "load", "fit", "predict", "timing")}
 
 
 def _read(folder: AttemptFolder, task: Task, n_rows: int) -> tuple[Predictions | None, PredictionCheck]:
@@ -146,7 +167,7 @@ def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: Judged) -> d
         "memory_limit_mb": facts.memory_limit_mb,
         "oom_kills": facts.oom_kills,
         "disk_peak_mb": facts.disk_peak_mb,
-        "models_count": report.get("models_count") if isinstance(report.get("models_count"), int) else None,
+        "models_count": _count(report.get("models_count")),
         "inference_s": _timing(report),
         "constant_predictions": judged.constant,
         "enforcement": facts.enforcement,
@@ -176,18 +197,33 @@ def _phase(facts: Facts, phase: str) -> float | None:
         return facts.phases["start"]
     ours = facts.phases.get(phase)
     said = facts.report.get("phases")
-    childs = said.get(phase) if isinstance(said, Mapping) else None
-    if ours is not None and isinstance(childs, (int, float)) and abs(childs - ours) < max(0.1, 0.01 * ours):
-        return float(childs)
+    childs = _number(said.get(phase)) if isinstance(said, Mapping) else None
+    if ours is not None and childs is not None and abs(childs - ours) < max(0.1, 0.01 * ours):
+        return childs
     return ours
+
+
+def _number(said: Any) -> float | None:
+    """Return a number of the child's report; None for what is none, or too large to calculate with."""
+    if isinstance(said, bool) or not isinstance(said, (int, float)) or not abs(said) < 2**53:
+        return None
+    return float(said)
+
+
+def _count(said: Any) -> int | None:
+    return said if isinstance(said, int) and _number(said) is not None else None
 
 
 def _timing(report: Mapping[str, Any]) -> dict[str, float]:
     timing = report.get("timing")
     if not isinstance(timing, Mapping):
         return {}
-    found = {str(size): entry.get("median_s") for size, entry in timing.items() if isinstance(entry, Mapping)}
-    return {size: float(value) for size, value in found.items() if isinstance(value, (int, float))}
+    found = {
+        size: _number(entry.get("median_s"))
+        for size, entry in timing.items()
+        if size.isdecimal() and size.isascii() and isinstance(entry, Mapping)
+    }
+    return {size: value for size, value in found.items() if value is not None}
 
 
 def _is_contended(around: Mapping[str, Any]) -> bool:

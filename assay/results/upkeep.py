@@ -11,7 +11,7 @@ from typing import Any
 from assay.errors import StoreError, UserError
 from assay.jobs.folder import AttemptFolder, JobFolder, StoreFolder, read_json
 from assay.jobs.job import Job
-from assay.results.judge import judge_attempt, predictions_digest
+from assay.results.judge import judge_attempt, predictions_digest, row_of
 from assay.store.store import Store, is_held
 
 __all__ = ["Merged", "merge", "rebuild", "verify"]
@@ -30,18 +30,36 @@ def rebuild(root: Path) -> int:
         raise StoreError(
             f"{len(running)} job(s) of {folder.root} are running, such as {running[0]}. Wait or stop them."
         )
-    for suffix in ("", "-wal", "-shm"):
-        path = folder.index.with_name(folder.index.name + suffix)
-        if path.exists():
-            os.replace(path, path.with_name(f"old-{path.name}"))
-    store = Store(folder.root)
+    # Made beside the old one, which stays until the new one is whole.
+    new = folder.index.with_name(f"new-{folder.index.name}")
+    for path in _with_logs(new):
+        path.unlink(missing_ok=True)
+    store = Store(folder.root, index=new)
     store.add([job for job, _ in found])
     for job, attempts in found:
         complete = [attempt for attempt in attempts if attempt.is_complete]
         if complete:
-            store.finish(job.key, complete[-1].number, judge_attempt(folder, job, complete[-1]))
+            store.finish(job.key, complete[-1].number, _judge_or_keep(folder, job, complete[-1]))
     store.close()
+    for path in _with_logs(folder.index):
+        if path.exists():
+            os.replace(path, path.with_name(f"old-{path.name}"))
+    os.replace(new, folder.index)
     return len(found)
+
+
+def _with_logs(index: Path) -> list[Path]:
+    return [index.with_name(index.name + suffix) for suffix in ("", "-wal", "-shm")]
+
+
+def _judge_or_keep(folder: StoreFolder, job: Job, attempt: AttemptFolder) -> dict[str, Any]:
+    """Judge an attempt; where its truth is gone, what was said of it once stands."""
+    try:
+        return judge_attempt(folder, job, attempt)
+    except UserError:
+        if not attempt.verdict.exists():
+            raise
+        return read_json(attempt.verdict)
 
 
 def _jobs(folder: StoreFolder) -> Iterator[tuple[Job, list[AttemptFolder]]]:
@@ -54,12 +72,12 @@ def _jobs(folder: StoreFolder) -> Iterator[tuple[Job, list[AttemptFolder]]]:
 def verify(store: Store) -> list[str]:
     """Return what is wrong with a store, a sentence each; empty when every row can be made again from its files."""
     problems = []
-    rows = {row["key"]: row for row in store.rows()}
+    rows, states = {row["key"]: row for row in store.rows()}, store.states()
     for key, row in rows.items():
         problems += [f"{key}: {problem}" for problem in _problems(store.folder, row)]
     for key in store.folder.job_keys():
         complete = any(attempt.is_complete for attempt in store.folder.job(key).attempts())
-        if complete and key not in rows and store.states().get(key) is None:
+        if complete and key not in states:
             problems.append(f"{key}: is on disk but not in the index; run `assay store rebuild`.")
     return problems
 
@@ -75,7 +93,7 @@ def _problems(folder: StoreFolder, row: dict[str, Any]) -> Iterator[str]:
         return
     stored = read_json(attempt.verdict) if attempt.verdict.exists() else None
     try:
-        again = judge_attempt(folder, Job.from_json(read_json(job_folder.job)), attempt)
+        again = row_of(folder, Job.from_json(read_json(job_folder.job)), attempt)
     except UserError as error:
         yield f"it cannot be judged again: {error}"
         return
@@ -96,7 +114,7 @@ def merge(store: Store, other: Store) -> Merged:
             already += 1
             continue
         theirs, ours = other.folder.job(key), store.folder.job(key)
-        job = Job.from_json(read_json(theirs.job))
+        job = _job_of(row, theirs)
         number = _copy_attempt(theirs, ours, row["attempt"])
         for name, file in (("truth", f"{row['fold_digest']}.npz"), ("tasks", f"{row['task_digest']}.json")):
             _copy_new(other.folder.root / name / file, store.folder.root / name / file)
@@ -104,6 +122,20 @@ def merge(store: Store, other: Store) -> Merged:
         store.finish(key, number, judge_attempt(store.folder, job, ours.attempt(number)))
         taken += 1
     return taken, already
+
+
+def _job_of(row: dict[str, Any], theirs: JobFolder) -> Job:
+    """Return the job of another store's row; the row names files, so it is read with distrust."""
+    names = [row["key"], row["task_digest"], row["fold_digest"]]
+    try:
+        job = Job.from_json(read_json(theirs.job))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise StoreError(f"{theirs.job} cannot be read: {error}. Run `assay store verify` there.") from error
+    if [job.key, job.task_digest] != names[:2] or not all(name.isalnum() or not name for name in names):
+        raise StoreError(
+            f"{theirs.job} is not the job of its row {row['key']}. Run `assay store rebuild` there."
+        )
+    return job
 
 
 def _copy_attempt(theirs: JobFolder, ours: JobFolder, number: int) -> int:

@@ -6,9 +6,12 @@ row number alone tells the class. The permutation is the same for all frameworks
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import hmac
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,9 +73,20 @@ class Folds:
         folder = self._store.folds / name
         files = FoldFiles(name, folder / file_name("train", form), folder / file_name("test", form))
         truth = self._store.truth / f"{name}.npz"
-        if not (truth.exists() and files.train.exists() and files.test.exists()):
-            self._write(task, repeat, fold, form, files, truth)
+        self._note(task)
+        wanted = (truth, files.train, files.test)
+        if not all(path.exists() for path in wanted):
+            # One writer at a time: replacing a file under a running job would look as if the job had changed it.
+            with self._alone():
+                if not all(path.exists() for path in wanted):
+                    self._write(task, repeat, fold, form, files, truth)
         return files
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        with open(self._store.folds / ".lock", "wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def _write(self, task: Task, repeat: int, fold: int, form: str, files: FoldFiles, truth: Path) -> None:
         import numpy as np
@@ -88,7 +102,6 @@ class Folds:
         )
         y, rows = data.y_test[order], data.test_rows[order]
         write_replace(truth, lambda file: np.savez(file, y=y, row=rows))
-        self._note(task)
 
     def _order(self, digest: str, n: int) -> np.ndarray:
         import numpy as np

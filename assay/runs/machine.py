@@ -188,8 +188,12 @@ def claim_cores(count: int, machine: Machine, folder: Path | None = None) -> Cor
 
 
 def _try_lock(path: Path) -> int | None:
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        try:
+            descriptor = os.open(path, flags)  # without O_CREAT, which is refused for another user's file in /tmp
+        except FileNotFoundError:
+            descriptor = os.open(path, flags | os.O_CREAT, 0o666)
     except OSError:
         return None
     with contextlib.suppress(OSError):

@@ -99,10 +99,11 @@ class _Run:
         self.running: dict[str, Job] = {}
         self.memory_used = 0
         self.tries: dict[str, int] = {}
+        self.pending: deque[Job] = deque()
         store.add(plan.jobs)
         self._finish_unjudged()
         self.again: set[str] = set()
-        self.pending = deque(self._missing(plan))
+        self.pending.extend(self._missing(plan))
 
     def _missing(self, plan: Plan) -> list[Job]:
         """Return the jobs to run, in order; notes which of them are done and run again."""
@@ -252,7 +253,10 @@ class _Run:
         """Give rows to attempts that finished while nobody was there to judge them."""
         for folder in self.store.unjudged():
             if folder.key in self.jobs and folder.key not in self.running:
-                self._judge(self.jobs[folder.key], folder)
+                job = self.jobs[folder.key]
+                self._judge(job, folder)
+                if job in self.pending:  # it has its row, and is told of once
+                    self.pending.remove(job)
 
 
 def _killed_from_outside(folder: AttemptFolder) -> bool:

@@ -15,6 +15,8 @@ import os
 import selectors
 import shutil
 import signal
+import stat
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -34,6 +36,7 @@ from assay.runs.watch import MemoryTrace, PhaseClock, Surroundings, folder_mb
 __all__ = ["main", "supervise"]
 
 REPORT_BYTES = 4 * 2**20
+REPORT_DEPTH = 20
 SAMPLE_S = {True: 0.25, False: 0.05}  # hard memory is only reported; watched memory must be watched closely
 INTERRUPTED, CANNOT_WRITE = 3, 4
 
@@ -166,7 +169,9 @@ class Attempt:
 
     def _setup_problem(self, code: int | None, signal_number: int | None) -> str:
         """Tell a sandbox that did not come up from a framework that failed."""
-        if self.clock.phase != "start" or code == 0 or signal_number is not None or self.stopped_for:
+        if self.launch.tier != "strict" or self.clock.phase != "start" or self.stopped_for:
+            return ""
+        if code == 0 or signal_number is not None:
             return ""
         with open(self.folder.log, "rb") as file:
             first = file.readline(2000).decode("utf-8", "replace").strip()
@@ -182,22 +187,44 @@ def _read(descriptor: int) -> bytes | None:
 
 
 def _read_report(path: Path) -> tuple[dict[str, Any], str]:
-    """Read the child's report with distrust: a regular file of a sane size, plain JSON, no NaN."""
+    """Read the child's report with distrust: a regular file of a sane size, and of it what can be written again."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return {}, ""
     except OSError as error:
         return {}, f"report.json cannot be opened: {error.strerror}"
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return {}, "report.json is not a regular file"
     with open(descriptor, "rb") as file:
         data = file.read(REPORT_BYTES + 1)
     if len(data) > REPORT_BYTES:
         return {}, f"report.json is larger than {REPORT_BYTES} bytes"
     try:
-        value = json.loads(data, parse_constant=lambda name: None)
+        value = _plain(json.loads(data))
     except (ValueError, RecursionError) as error:
         return {}, f"report.json is not JSON: {error}"
     return (value, "") if isinstance(value, dict) else ({}, "report.json is not an object")
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Return what other languages can read and no reader stumbles over; None for the rest.
+
+    JSON as Python reads it holds NaN, infinities (1e999), whole numbers without end, halves of characters and
+    nesting as deep as one likes.
+    """
+    if depth > REPORT_DEPTH:
+        return None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_plain(key): _plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item, depth + 1) for item in value]
+    if isinstance(value, (int, float)) and not abs(value) < 2**63:
+        return None
+    return value
 
 
 def _meaning(status: int) -> tuple[int | None, int | None]:
@@ -244,11 +271,12 @@ def _follow(attempt: Attempt, streams: Streams, output: int, phases: int) -> Fac
     """Start the child, follow it to its end, and see that nobody is left."""
     try:
         pid = attempt.sandbox.start(streams)
-    except OSError as error:
+    except (OSError, subprocess.SubprocessError) as error:  # the latter: what failed between fork and exec
+        why = getattr(error, "strerror", None) or str(error)
         return Facts(
             enforcement=attempt.launch.tier,
             blindness=attempt.sandbox.blindness,
-            setup_problem=f"{attempt.launch.argv[0]} could not be started: {error.strerror or error}",
+            setup_problem=f"{attempt.launch.argv[0]} could not be started: {why}",
         )
     attempt.watch(pid, output, phases)
     left_behind = 0

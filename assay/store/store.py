@@ -51,7 +51,8 @@ class Claim:
 class Store:
     """The folder that keeps jobs, attempts and predictions."""
 
-    def __init__(self, root: Path | str, create: bool = True) -> None:
+    def __init__(self, root: Path | str, create: bool = True, index: Path | None = None) -> None:
+        """Open a store, making it where there is none; `index` is another file than its own, for `rebuild`."""
         self.folder = StoreFolder(Path(root).absolute())
         if not self.folder.format.exists():
             if not create:
@@ -61,11 +62,11 @@ class Store:
             self._create()
         elif (found := _format(self.folder)) != FORMAT:
             raise StoreError(f"The store {self.folder.root} has format {found}; this version reads {FORMAT}.")
-        elif not self.folder.index.exists() and self.folder.job_keys():
+        elif index is None and not self.folder.index.exists() and self.folder.job_keys():
             # An empty index would have every finished job run again.
             raise StoreError(f"The store {self.folder.root} has no index. Run `assay store rebuild`.")
         with explained(self.folder.root):
-            self._db = connect(self.folder.index)
+            self._db = connect(index or self.folder.index)
 
     def _create(self) -> None:
         root = self.folder.root
@@ -76,7 +77,12 @@ class Store:
                     f"{root} is not empty and is no store. Give --store an empty or a new folder."
                 )
             for path in (root, self.folder.folds, self.folder.truth, self.folder.tasks, root / "jobs"):
-                path.mkdir(parents=True, exist_ok=True)
+                try:
+                    path.mkdir(parents=True, exist_ok=True)
+                except (FileExistsError, NotADirectoryError):
+                    raise StoreError(
+                        f"No store can be made at {root}: a file is in its place. Give --store a new folder."
+                    ) from None
             # The truth and other folds lie here: not for other users of the machine.
             root.chmod(0o700)
             write_json(self.folder.format, {"format": FORMAT})
@@ -141,7 +147,9 @@ class Store:
             if not folder.job.exists():
                 write_json(folder.job, job.to_json())
             lock = os.open(attempt.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(lock, fcntl.LOCK_EX)  # the folder is new: only an onlooker's `is_held` can be in the way
+            fcntl.flock(
+                lock, fcntl.LOCK_EX
+            )  # the folder is new: only an onlooker's `is_held` can be in the way
             db.execute(
                 "UPDATE jobs SET state = 'running', attempt = ? WHERE key = ?", (attempt.number, job.key)
             )
@@ -220,9 +228,7 @@ class Store:
 
     def row(self, key: str) -> dict[str, Any] | None:
         """Return the results row of a job; None while it has none."""
-        found = self._db.execute(
-            "SELECT row FROM jobs WHERE key = ? AND row IS NOT NULL", (key,)
-        ).fetchone()
+        found = self._db.execute("SELECT row FROM jobs WHERE key = ? AND row IS NOT NULL", (key,)).fetchone()
         return json.loads(found[0]) if found else None
 
 
@@ -269,8 +275,6 @@ def explained(root: Path) -> Iterator[None]:
             raise StoreError(
                 f"The disk of the store {root} is full. Free space and run the same command again."
             ) from error
-        if error.errno in (errno.EEXIST, errno.ENOTDIR):
-            raise StoreError(f"The store {root} cannot be made: a file is in its place. Give --store another.") from error
         if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise StoreError(
                 f"The store {root} cannot be written: {error.strerror}. Check its permissions."

@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.metrics import get_metric, signed
-
 __all__ = ["COLUMNS", "amlb_rows", "write_amlb"]
 
 COLUMNS = (
@@ -48,7 +46,7 @@ def amlb_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _record(row: Mapping[str, Any], n_folds: int) -> dict[str, Any]:
-    metric = get_metric(row["metric"])
+    higher = row["higher_is_better"][row["metric"]]
     failed = row["status"] != "ok"
     score = row["score"]
     record: dict[str, Any] = {
@@ -58,8 +56,8 @@ def _record(row: Mapping[str, Any], n_folds: int) -> dict[str, Any]:
         "constraint": row["constraint"],
         "fold": row["repeat"] * n_folds + row["fold"],
         "type": row["type"],
-        "result": "" if score is None else repr(signed(metric, score)),
-        "metric": row["metric"] if metric.higher_is_better else f"neg_{row['metric']}",
+        "result": "" if score is None else repr(score if higher else 0.0 - score),
+        "metric": row["metric"] if higher else f"neg_{row['metric']}",
         "mode": "local",
         "version": row["version"],
         "params": repr(row["params"]) if row["params"] else "",

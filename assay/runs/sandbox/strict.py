@@ -18,6 +18,7 @@ __all__ = ["ETC", "NAMESPACES", "Strict", "bubblewrap_arguments", "group_name"]
 ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "passwd", "group", "hosts",
        "host.conf", "alternatives", "fonts", "R", "java-*")  # fmt: skip
 JOB, CODE, FRAMEWORK = "/job", "/assay", "/framework"
+OWN = 2  # bubblewrap outside and inside the namespace
 NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--disable-userns",
               "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL")  # fmt: skip
 
@@ -66,7 +67,7 @@ class Strict:
 
     def sample(self) -> Sample:
         """Read the group's files."""
-        return Sample(self.group.memory_mb(), len(self.group.pids()), self.group.cpu_s())
+        return Sample(self.group.memory_mb(), max(0, len(self.group.pids()) - OWN), self.group.cpu_s())
 
     def oom_kills(self) -> int:
         """Return the group's count."""
@@ -81,8 +82,8 @@ class Strict:
         return self.group.process_limit_hits()
 
     def kill(self) -> int:
-        """Kill the group."""
-        return self.group.kill()
+        """Kill the group; bubblewrap's first process may still be on its way out and is nobody's leftover."""
+        return max(0, self.group.kill() - OWN)
 
     def close(self) -> None:
         """Remove the group."""
@@ -107,6 +108,8 @@ def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]
     words += ["--proc", "/proc", "--dev", "/dev"]
     for path in ("/sys/fs/cgroup", "/sys/devices/system"):
         words += ["--ro-bind-try", path, path]
+    # /tmp before what is readable: an interpreter or environment may lie below it.
+    words += ["--bind", str(folder / "tmp"), "/tmp"]
     for path in launch.readable:
         words += ["--ro-bind", path, path]
     for path in launch.hidden:
@@ -116,7 +119,7 @@ def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]
         words += ["--ro-bind", launch.framework, FRAMEWORK]
     for name, path in launch.data.items():
         words += ["--ro-bind", path, f"{JOB}/{name}"]
-    words += ["--bind", str(folder / "out"), f"{JOB}/out", "--bind", str(folder / "tmp"), "/tmp"]
+    words += ["--bind", str(folder / "out"), f"{JOB}/out"]
     words += ["--remount-ro", "/", "--chdir", "/tmp"]
     path = ":".join(f"{p}/bin" for p in (*launch.readable, "/usr/local", "/usr")) + ":/bin"
     for name, value in child_environment(launch, phases, "/tmp", path).items():
