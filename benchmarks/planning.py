@@ -24,7 +24,10 @@ def make_plan() -> tuple[object, int]:
     base = find_framework("constant")
     specs = [replace(base, name=f"framework{i}") for i in range(FRAMEWORKS)]
     folds = tuple(Fold(0, i, 90, 10) for i in range(FOLDS))
-    columns = (*(Column(f"x{i}", "numeric") for i in range(20)), Column("y", "categorical", "target", ("a", "b")))
+    columns = (
+        *(Column(f"x{i}", "numeric") for i in range(20)),
+        Column("y", "categorical", "target", ("a", "b")),
+    )
     tasks = [
         Task(
             f"task{i}", f"file/{i}", "binary", "y", ("auc",), columns, ("a", "b"), folds, f"{i:064x}", f"{i:064x}",

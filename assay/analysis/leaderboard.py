@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 __all__ = ["Cell", "Leaderboard", "Standing", "make_leaderboard", "trust"]
@@ -57,16 +58,18 @@ def make_leaderboard(rows: Sequence[Mapping[str, Any]]) -> Leaderboard:
     predictor was not run, as the worst result of that fold. A framework is ranked on the tasks it has results
     (or imputed ones) for; average ranks compare fairly only when all have all tasks, else a warning says so.
     """
-    names = _names(rows)
+    names, tasks = _names(rows), _tasks(rows)
     by_task: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        by_task[row["task"]].append(row)
+        by_task[tasks[row["task_digest"]]].append(row)
     cells: dict[tuple[str, str], Cell] = {}
     metrics: dict[str, str] = {}
     better: dict[str, bool] = {}
     for task, own in by_task.items():
-        metrics[task] = own[0]["metric"]
-        better[task] = bool(own[0]["higher_is_better"][metrics[task]])
+        # A task that could not be read does not know its own type, hence not its metric.
+        first = next((row for row in own if row["status"] not in NOT_ITS_OWN), own[0])
+        metrics[task] = first["metric"]
+        better[task] = bool(first["higher_is_better"][metrics[task]])
         for name, cell in _cells(own, names, better[task]).items():
             cells[task, name] = cell
     ranks = _ranks(cells, better)
@@ -75,6 +78,24 @@ def make_leaderboard(rows: Sequence[Mapping[str, Any]]) -> Leaderboard:
     return Leaderboard(
         tuple(standings), cells, metrics, better, trust(rows), _warnings(rows, standings, cells)
     )
+
+
+def _tasks(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return a display name per task digest: one name may stand for several metrics, splits or states of a file.
+
+    Tasks with nothing but `data`, `setup` and `lost` rows have no results that could be mixed up.
+    """
+    named: dict[str, dict[str, str]] = defaultdict(dict)
+    out = {}
+    for row in rows:
+        out[row["task_digest"]] = row["task"]
+        if row["status"] not in NOT_ITS_OWN:
+            named[row["task"]][row["task_digest"]] = row["metric"]
+    for name, metrics in named.items():
+        for digest, metric in metrics.items() if len(metrics) > 1 else ():
+            twins = list(metrics.values()).count(metric) > 1
+            out[digest] = f"{name}/{metric}" + (f"/{digest[:6]}" if twins else "")
+    return out
 
 
 def _names(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str, str], str]:
@@ -98,33 +119,33 @@ def _names(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str, str],
 
 
 def _identity(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    params = ",".join(
-        f"{key}={value}" for key, value in sorted(row["params"].items()) if not key.startswith("_")
-    )
+    params = ",".join(f"{key}={value}" for key, value in sorted(row["params"].items()))
     return row["framework"], row["version"], params, row["constraint"]
 
 
 def _cells(
     rows: Sequence[Mapping[str, Any]], names: Mapping[tuple[str, str, str, str], str], higher_is_better: bool
 ) -> dict[str, Cell]:
-    folds: dict[tuple[int, int], dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    # Another run seed is another look at the same fold.
+    folds: dict[tuple[int, int, int], dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for row in rows:
-        folds[row["repeat"], row["fold"]][names[_identity(row)]] = row
-    gathered: dict[str, list[tuple[float | None, str]]] = defaultdict(list)
+        folds[row["repeat"], row["fold"], row["run_seed"]][names[_identity(row)]] = row
+    gathered: dict[str, list[tuple[float | None, bool]]] = defaultdict(list)
     for own in folds.values():
         fill = _fill(own.values(), higher_is_better)
         for name, row in own.items():
-            if row["status"] in NOT_ITS_OWN:
-                continue
-            failed = row["status"] != "ok"
-            gathered[name].append((fill if failed else row["score"], "failed" if failed else "ok"))
+            if row["status"] not in NOT_ITS_OWN:
+                failed = row["status"] != "ok"
+                gathered[name].append((fill if failed else row["score"], failed))
     out = {}
     for name, entries in gathered.items():
         values = [value for value, _ in entries if value is not None]
-        failed = sum(kind == "failed" for _, kind in entries)
-        mean = sum(values) / len(values) if values else None
-        imputed = failed if fill is not None else 0
-        out[name] = Cell(mean, len(entries), failed, imputed)
+        out[name] = Cell(
+            mean=sum(values) / len(values) if values else None,
+            folds=len(entries),
+            failed=sum(failed for _, failed in entries),
+            imputed=sum(failed and value is not None for value, failed in entries),
+        )
     return out
 
 
@@ -160,7 +181,7 @@ def _standing(
 ) -> Standing:
     own = [row for row in rows if names[_identity(row)] == name]
     mine = [rank for (_, other), rank in ranks.items() if other == name]
-    times = sorted(row["fit_s"] for row in own if row["status"] == "ok" and row["fit_s"] is not None)
+    times = [row["fit_s"] for row in own if row["status"] == "ok" and row["fit_s"] is not None]
     return Standing(
         framework=name,
         rank=sum(mine) / len(mine) if mine else None,
@@ -169,7 +190,7 @@ def _standing(
         ok=sum(row["status"] == "ok" for row in own),
         failed=sum(row["status"] != "ok" for row in own),
         imputed=sum(cell.imputed for (_, other), cell in cells.items() if other == name),
-        fit_s=times[len(times) // 2] if times else None,
+        fit_s=median(times) if times else None,
         constant_predictions=sum(
             bool(row["constant_predictions"]) and row["role"] != "constant" for row in own
         ),
@@ -213,7 +234,11 @@ def _warnings(
         )
     if len({row["enforcement"] for row in rows}) > 1:
         out.append("Rows of different tiers are mixed: their limits were not enforced alike.")
-    if len({standing.tasks for standing in standings}) > 1:
+    on = [
+        {task for (task, name), cell in cells.items() if name == standing.framework and cell.mean is not None}
+        for standing in standings
+    ]
+    if any(tasks != on[0] for tasks in on):
         out.append("Not all frameworks have results on the same tasks: average ranks are not comparable.")
     for standing in standings:
         if standing.constant_predictions:

@@ -8,12 +8,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.errors import ConfigError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.store.store import Store
 
-__all__ = ["STORE", "console", "number", "open_store", "print_json", "print_table", "seconds", "short"]
+__all__ = [
+    "STORE",
+    "check_target",
+    "console",
+    "number",
+    "open_store",
+    "print_json",
+    "print_table",
+    "seconds",
+    "short",
+]
 
 STORE = Path("results")
 
@@ -67,6 +79,13 @@ def seconds(value: float | None) -> str:
     if value < 120:
         return f"{value:.1f} s"
     return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def check_target(path: Path) -> None:
+    """Refuse a file that cannot be written before any work is done for it."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        where = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise ConfigError(f"{path} cannot be written: {where}. Name a file in a folder that exists.")
 
 
 def open_store(path: Path) -> Store:

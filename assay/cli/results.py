@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.options import Json, StoreOption
-from assay.cli.output import STORE, number, open_store, print_json, print_table, seconds, short
+from assay.cli.output import STORE, check_target, number, open_store, print_json, print_table, seconds, short
 from assay.errors import ConfigError
 
 __all__ = ["register", "show_leaderboard"]
@@ -141,10 +141,12 @@ def score(
     """
     from assay.api import score as make_scores
 
-    table = make_scores(open_store(store), metric or ())
     if output is not None:
         if output.suffix not in (".parquet", ".csv"):
             raise ConfigError(f"-o {output}: the name must end in .parquet or .csv.")
+        check_target(output)
+    table = make_scores(open_store(store), metric or ())
+    if output is not None:
         table.to_parquet(output) if output.suffix == ".parquet" else table.to_csv(output, index=False)
         print(f"{len(table)} rows written to {output}.")
         return
@@ -227,5 +229,6 @@ def export_amlb(
     rows = open_store(store).rows()
     if not rows:
         raise ConfigError(f"The store {store} has no finished jobs yet: there is nothing to write.")
+    check_target(file)
     write_amlb(file, rows)
     print(f"{len(rows)} rows written to {file}.")

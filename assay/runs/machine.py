@@ -191,7 +191,8 @@ def _try_lock(path: Path) -> int | None:
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         try:
-            descriptor = os.open(path, flags)  # without O_CREAT, which is refused for another user's file in /tmp
+            # Without O_CREAT, which is refused for another user's file in a shared folder.
+            descriptor = os.open(path, flags)
         except FileNotFoundError:
             descriptor = os.open(path, flags | os.O_CREAT, 0o666)
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import os
 import shutil
@@ -117,6 +118,8 @@ def keep_code(spec: FrameworkSpec, store: StoreFolder) -> Path:
     partial.mkdir(parents=True)
     for name, text in texts.items():
         (partial / name).write_bytes(text)
+    # For children on our own interpreter; others do not take notice. The name is the one inside the sandbox.
+    compileall.compile_dir(partial, ddir="/assay", quiet=2)
     try:
         os.rename(partial, folder)
     except OSError:  # somebody else was faster

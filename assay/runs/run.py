@@ -100,9 +100,9 @@ class _Run:
         self.memory_used = 0
         self.tries: dict[str, int] = {}
         self.pending: deque[Job] = deque()
+        self.again: set[str] = set()
         store.add(plan.jobs)
         self._finish_unjudged()
-        self.again: set[str] = set()
         self.pending.extend(self._missing(plan))
 
     def _missing(self, plan: Plan) -> list[Job]:
@@ -252,7 +252,7 @@ class _Run:
     def _finish_unjudged(self) -> None:
         """Give rows to attempts that finished while nobody was there to judge them."""
         for folder in self.store.unjudged():
-            if folder.key in self.jobs and folder.key not in self.running:
+            if folder.key in self.jobs and folder.key not in self.running and folder.key not in self.again:
                 job = self.jobs[folder.key]
                 self._judge(job, folder)
                 if job in self.pending:  # it has its row, and is told of once

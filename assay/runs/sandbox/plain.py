@@ -40,7 +40,9 @@ class Plain:
         self.folder = folder
         self.landlock = landlock
         # Landlock cannot take back a part of what it allows: what lies inside a readable folder stays readable.
-        shown = [path for path in launch.hidden if any(Path(path).is_relative_to(r) for r in launch.readable)]
+        roots = [os.path.realpath(path) for path in (*SYSTEM, *launch.readable, launch.framework) if path]
+        hidden = [Path(os.path.realpath(path)) for path in launch.hidden if os.path.exists(path)]
+        shown = [path for path in hidden if any(path.is_relative_to(root) for root in roots)]
         self.blindness = "files" if landlock and not shown else "convention"
         self.process: subprocess.Popen[bytes] | None = None
 

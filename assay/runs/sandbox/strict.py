@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from assay.errors import InternalError
@@ -112,11 +113,13 @@ def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]
     words += ["--bind", str(folder / "tmp"), "/tmp"]
     for path in launch.readable:
         words += ["--ro-bind", path, path]
-    for path in launch.hidden:
-        words += _hide(path, launch.readable)
-    words += ["--ro-bind", launch.code, CODE, "--ro-bind", str(folder / "job.json"), f"{JOB}/job.json"]
+    shown = {path: path for path in ("/usr", *launch.readable)}
     if launch.framework:
         words += ["--ro-bind", launch.framework, FRAMEWORK]
+        shown[launch.framework] = FRAMEWORK
+    for path in launch.hidden:
+        words += _hide(path, shown)
+    words += ["--ro-bind", launch.code, CODE, "--ro-bind", str(folder / "job.json"), f"{JOB}/job.json"]
     for name, path in launch.data.items():
         words += ["--ro-bind", path, f"{JOB}/{name}"]
     words += ["--bind", str(folder / "out"), f"{JOB}/out"]
@@ -141,9 +144,13 @@ def _system() -> list[str]:
     return words
 
 
-def _hide(path: str, readable: tuple[str, ...]) -> list[str]:
-    """Mask a file or folder that lies inside something readable."""
-    real = Path(path)
-    if not real.exists() or not any(real.is_relative_to(shown) for shown in (*readable, "/usr")):
-        return []
-    return ["--tmpfs", path] if real.is_dir() else ["--ro-bind", "/dev/null", path]
+def _hide(path: str, shown: Mapping[str, str]) -> list[str]:
+    """Mask a file or folder wherever it really lies inside something shown; `shown` is outside → inside."""
+    real = Path(os.path.realpath(path))
+    words = []
+    for outside, within in shown.items():
+        base = os.path.realpath(outside)
+        if real.exists() and real.is_relative_to(base):
+            place = str(Path(within, real.relative_to(base)))
+            words += ["--tmpfs", place] if real.is_dir() else ["--ro-bind", "/dev/null", place]
+    return words
