@@ -69,7 +69,7 @@ def plan(
     frameworks: str | Sequence[str] | Sequence[FrameworkSpec],
     constraint: str | Constraint | None = None,
     *,
-    tasks: Sequence[Task] | None = None,
+    tasks: Sequence[Task] | Sequence[str] | None = None,
     folds: Collection[int] | None = None,
     seed: int = DEFAULT_SEED,
     metrics: Sequence[str] = (),
@@ -82,7 +82,7 @@ def plan(
         suite: a suite or what `load_suite` understands.
         frameworks: names (`"constant,random_forest"` or a list), or specs.
         constraint: `"1h8c"`, a name from the suite's own constraints, or a record; the suite's default if left out.
-        tasks: the tasks to run, where only some of the suite's are wanted.
+        tasks: the tasks to run, where only some of the suite's are wanted: names, globs, or records.
         folds: keep these fold numbers only.
         seed: the run's; each job's seed follows from it, its task and its fold.
         metrics: instead of those of the tasks; the first is optimised.
@@ -91,7 +91,9 @@ def plan(
     """
     chosen = settings or Settings.from_environment()
     known = suite if isinstance(suite, Suite) else load_suite(suite, settings=chosen)
-    own = list(tasks) if tasks is not None else load_tasks(known, chosen)
+    own = [one for one in tasks or () if isinstance(one, Task)]
+    if not own:
+        own = load_tasks(known, chosen, Selection(names=tuple(str(name) for name in tasks or ())))
     if metrics:
         own = [replace(task, metrics=_metrics_for(task, metrics)) for task in own]
     limit = constraint if isinstance(constraint, Constraint) else _constraint(constraint, known)
