@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import os
 import shutil
@@ -24,11 +25,16 @@ READY = "assay-ready"
 
 @dataclass(frozen=True)
 class Environment:
-    """An interpreter and the folders it needs to see; `digest` names the lock it was built from."""
+    """An interpreter and the folders it needs to see; `lock` lists the packages in it, one `name==version` a line."""
 
     python: Path
     readable: tuple[Path, ...]
-    digest: str = ""
+    lock: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of the lock; empty where there is none."""
+        return hashlib.sha256(self.lock.encode()).hexdigest() if self.lock else ""
 
 
 def environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
@@ -41,14 +47,23 @@ def environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
             )
         return Environment(Path(program or spec.command[0]), _program_folders(program))
     if spec.environment == "assay":
-        return Environment(Path(sys.executable), _folders(Path(sys.executable)))
+        return Environment(Path(sys.executable), _folders(Path(sys.executable)), _own_packages())
     folder = environment_folder(spec, settings)
     if not (folder / READY).exists():
         raise NotInstalled(
             f"Framework {spec.name} {spec.version} is not installed here. Run `assay framework install {spec.address}`."
         )
     python = folder / "bin" / "python"
-    return Environment(python, _folders(python), lock_digest(spec))
+    return Environment(python, _folders(python), spec.lock.read_text(encoding="utf-8") if spec.lock else "")
+
+
+@functools.cache
+def _own_packages() -> str:
+    """Return what is installed beside Assay, sorted, as a lock file would say it."""
+    from importlib.metadata import distributions
+
+    found = {f"{one.name.lower().replace('_', '-')}=={one.version}" for one in distributions() if one.name}
+    return "\n".join([f"# Python {sys.version.split()[0]}", *sorted(found)]) + "\n"
 
 
 def _program_folders(program: str | None) -> tuple[Path, ...]:

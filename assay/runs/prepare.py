@@ -16,7 +16,7 @@ from assay.errors import InternalError, NotInstalled
 from assay.frameworks.envs import Environment, environment_of
 from assay.frameworks.fold_files import file_name
 from assay.frameworks.spec import FrameworkSpec
-from assay.jobs.folder import AttemptFolder, StoreFolder, write_json
+from assay.jobs.folder import AttemptFolder, StoreFolder, write_json, write_replace
 from assay.jobs.job import Job
 from assay.metrics import get_metric
 from assay.runs.folds import FoldFiles
@@ -31,6 +31,7 @@ __all__ = [
     "Resources",
     "describe_job",
     "keep_code",
+    "keep_lock",
     "make_launch",
     "make_ready",
     "write_attempt",
@@ -96,9 +97,19 @@ def make_ready(spec: FrameworkSpec, store: StoreFolder, settings: Settings) -> R
     """Copy the framework's scripts into the store and find its environment."""
     code = keep_code(spec, store)
     try:
-        return Ready(spec, spec.digest(), code, environment_of(spec, settings))
+        environment = environment_of(spec, settings)
+        keep_lock(environment, store)
+        return Ready(spec, spec.digest(), code, environment)
     except NotInstalled as error:
         return Ready(spec, spec.digest(), code, None, str(error))
+
+
+def keep_lock(environment: Environment, store: StoreFolder) -> None:
+    """Keep the list of packages in the store, by its digest, which every row names."""
+    path = store.root / "locks" / f"{environment.digest}.txt"
+    if environment.lock and not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        write_replace(path, lambda file: file.write(environment.lock.encode()))
 
 
 def keep_code(spec: FrameworkSpec, store: StoreFolder) -> Path:

@@ -154,7 +154,6 @@ def run_digests(python: Path | str, folder: Path, cache: str) -> tuple[str, str]
     return done.stdout, done.stderr
 
 
-@pytest.mark.slow
 def test_digests_agree_between_pandas_2_and_3_and_old_and_new_pyarrow(tmp_path: Path) -> None:
     beside = Path(sys.executable).with_name("uv")
     uv = str(beside) if beside.exists() else shutil.which("uv")

@@ -35,7 +35,11 @@ TIGHT = Constraint(
 
 def promises() -> dict[str, dict[str, str]]:
     """Read the table: misbehaviour → tier → status."""
-    table = DOCS.read_text(encoding="utf-8").partition("test_misbehaviour.py reads this table")[2].partition("\n## ")[0]
+    table = (
+        DOCS.read_text(encoding="utf-8")
+        .partition("test_misbehaviour.py reads this table")[2]
+        .partition("\n## ")[0]
+    )
     rows = re.findall(r"^\| `(\w+)` \|[^|]*\| (\w+) \| (\w+) \| (\w+) \|$", table, re.MULTILINE)
     return {row[0]: dict(zip(("strict", "landlock", "plain"), row[1:], strict=True)) for row in rows}
 
