@@ -62,7 +62,6 @@ def play(seed: int, folder: Path, tier: str = "auto") -> Round:
     chance = random.Random(seed)
     target = TARGETS[seed % len(TARGETS)]
     command = [*ASSAY, *ARGUMENTS, "--store", str(folder), "--tier", tier, "-p", "2"]
-    groups = control_groups()
     kills = resumes = 0
     before: dict[str, str] = {}
     while True:
@@ -77,7 +76,7 @@ def play(seed: int, folder: Path, tier: str = "auto") -> Round:
         before.update(finished(folder))
         if resumes > 10:
             return Round(target, kills, resumes, len(before), (f"it did not end: exit code {code}",))
-    problems = [*check(folder, before), *leftovers(folder, groups)]
+    problems = [*check(folder, before), *leftovers(folder)]
     return Round(target, kills, resumes, len(before), tuple(problems))
 
 
@@ -161,19 +160,16 @@ def check(folder: Path, before: dict[str, str]) -> list[str]:
     return problems
 
 
-def control_groups() -> set[Path]:
-    """Return our control groups."""
-    return {path for pattern in ("assay/*", "*/assay/*") for path in ROOT.glob(pattern) if path.is_dir()}
-
-
-def leftovers(folder: Path, groups: set[Path]) -> list[str]:
-    """Return processes that still work on the store, and control groups that were not there before."""
+def leftovers(folder: Path) -> list[str]:
+    """Return processes that still work on the store, and control groups of its jobs."""
     left = []
     for process in psutil.process_iter(["cmdline"]):
         words = " ".join(process.info["cmdline"] or [])
         if str(folder) in words and process.pid != os.getpid() and "chaos" not in words:
             left.append(f"left running: {words[:100]}")
-    return left + [f"left behind: {path}" for path in control_groups() - groups]
+    keys = {path.name for path in folder.glob("jobs/*/*")}
+    groups = {path for pattern in ("assay/*", "*/assay/*") for path in ROOT.glob(pattern) if path.is_dir()}
+    return left + [f"left behind: {path}" for path in groups if path.name.partition("-")[0] in keys]
 
 
 def main() -> int:

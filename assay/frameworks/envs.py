@@ -159,9 +159,10 @@ def interpreters() -> dict[str, Path]:
     found = {f"{sys.version_info[0]}.{sys.version_info[1]}": Path(sys.executable)}
     folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
-    folders += sorted((path / "bin" for path in pyenv.glob("3.*")), reverse=True)
+    if os.access(pyenv, os.R_OK | os.X_OK):  # it may be another user's
+        folders += sorted((path / "bin" for path in pyenv.glob("3.*")), reverse=True)
     for folder in folders:
-        if folder.name == "shims":
+        if folder.name == "shims" or not os.access(folder, os.R_OK | os.X_OK):
             continue
         for path in folder.glob("python3.*"):
             version = path.name.removeprefix("python")

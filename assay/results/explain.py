@@ -42,6 +42,10 @@ def explain(store: Store, key: str) -> Explanation:
     attempts = folder.attempts()
     attempt = folder.attempt(max(1, state.attempt))
     row = store.row(whole) or {}
+    if state.state == "running" and is_held(attempt):
+        row = {}  # it runs again: what is told is of this attempt
+    elif row:
+        attempt = folder.attempt(row["attempt"])
     facts = Facts.from_json(read_json(attempt.outcome)) if attempt.is_complete else None
     name = "running" if state.state == "running" and is_held(attempt) else state.state
     if not folder.job.exists():

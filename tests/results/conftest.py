@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -91,8 +92,6 @@ class Bench:
         said["surroundings"] = {**around, **facts.get("surroundings", {})}
         write_json(claim.folder.outcome, Facts.from_json(said).to_json())
         claim.folder.log.write_text("first line\nlast line\n")
-        import os
-
         os.close(claim.lock)
         return claim.folder
 
@@ -102,7 +101,7 @@ def make_bench(tmp_path: Path, shared_settings: Settings) -> Iterator[Callable[[
     """Return a function that makes a bench under a name; all benches have the same tasks and the same secret."""
     table = tmp_path / "table.csv"
     lines = [
-        f"{i % 13},{(i * 7) % 11 / 3},{('no', 'yes')[(i * 5) % 7 > 3]},{('a', 'b', 'c')[i * i % 3 if i % 5 else 2]},{i % 17 / 4}"
+        f"{i % 13},{(i * 7) % 11 / 3},{'yes' if (i * 5) % 7 > 3 else 'no'},{'abc'[i % 5 % 3]},{i % 17 / 4}"
         for i in range(60)
     ]
     table.write_text("x,z,flag,kind,size\n" + "\n".join(lines) + "\n")
