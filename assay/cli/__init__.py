@@ -38,7 +38,7 @@ def _root(version: bool = typer.Option(False, "--version", help="Show the versio
 def main() -> None:
     """Run the command line: 0 all done, 1 some jobs failed, 2 wrong usage or input, 130 interrupted."""
     try:
-        app()
+        app(prog_name="assay")
     except UserError as error:
         print(f"assay: {error}", file=sys.stderr)
         sys.exit(2)

@@ -42,12 +42,13 @@ def explain(store: Store, key: str) -> Explanation:
     attempts = folder.attempts()
     attempt = folder.attempt(max(1, state.attempt))
     row = store.row(whole) or {}
-    if state.state == "running" and is_held(attempt):
+    held = is_held(attempt)
+    if state.state == "running" and held:
         row = {}  # it runs again: what is told is of this attempt
     elif row:
         attempt = folder.attempt(row["attempt"])
     facts = Facts.from_json(read_json(attempt.outcome)) if attempt.is_complete else None
-    name = "running" if state.state == "running" and is_held(attempt) else state.state
+    name = "pending" if state.state == "running" and not held else state.state
     if not folder.job.exists():
         raise StoreError(
             f"Job {whole} is planned but was not tried yet. Run the same command again to start it."
@@ -85,7 +86,7 @@ def _remedy(status: str, job: Job, facts: Facts | None, folder: AttemptFolder, w
         return f"The {phase} phase has a limit of its own: raise it under `phases:` in a constraints file, {again}."
     told = {
         "ok": "Nothing to do.",
-        "pending": "It was not tried yet: run the same command again.",
+        "pending": "It has no result yet: run the same command again.",
         "running": f"It is running now; follow it with: tail -f {folder.log}",
         "timeout": f"It was told {limit.time_s:g} s and got {limit.effective_leeway_s:g} s of leeway. Give it a longer "
         f"constraint, or see in the log what it did at the end; a framework that ignores its budget needs a fix.",

@@ -59,6 +59,8 @@ def test_a_running_job_says_where_to_look(bench: Bench) -> None:
     told = explain(bench.store, job.key)
     assert told.state == "running" and "tail -f" in told.remedy and told.facts is None
     os.close(claim.lock)
+    told = explain(bench.store, job.key)
+    assert told.state == "pending" and "same command" in told.remedy, "its supervisor is gone"
 
 
 def test_a_retry_that_runs_or_was_stopped_shows_what_is_known(bench: Bench) -> None:

@@ -1,0 +1,236 @@
+"""Average ranks, with failures imputed and counted, and warnings where they mislead."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata
+
+from assay.analysis.leaderboard import Leaderboard, make_leaderboard, trust
+
+
+def row(framework: str, task: str, score: float | None, **changed: Any) -> dict[str, Any]:
+    """Return a results row; without a score it failed."""
+    metric = changed.get("metric", "auc")
+    return {
+        "framework": framework,
+        "version": "1",
+        "params": {},
+        "role": "constant" if framework == "constant" else "framework",
+        "task": task,
+        "task_digest": f"digest of {task} {metric}",
+        "repeat": 0,
+        "fold": 0,
+        "run_seed": 0,
+        "constraint": "1h8c",
+        "status": "ok" if score is not None else "error",
+        "metric": metric,
+        "score": score,
+        "higher_is_better": {metric: metric == "auc"},
+        "fit_s": 1.0,
+        "constant_predictions": False,
+        "enforcement": "strict",
+        "blindness": "enforced",
+        "contended": False,
+        "start": "cold",
+        **changed,
+    }
+
+
+def ranks(board: Leaderboard) -> dict[str, float | None]:
+    return {standing.framework: standing.rank for standing in board.standings}
+
+
+@pytest.mark.parametrize("metric", ["auc", "logloss"])
+def test_average_ranks_are_scipys(metric: str) -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, 6, (5, 12)) / 6  # frameworks × tasks, with many ties
+    rows = [row(f"f{i}", f"t{j}", float(scores[i, j]), metric=metric) for i in range(5) for j in range(12)]
+    random.Random(0).shuffle(rows)
+    expected = rankdata(-scores if metric == "auc" else scores, axis=0).mean(axis=1)
+    board = make_leaderboard(rows)
+    assert ranks(board) == pytest.approx({f"f{i}": expected[i] for i in range(5)}, abs=1e-12)
+    assert [s.rank for s in board.standings] == sorted(s.rank for s in board.standings if s.rank is not None)
+    assert board.warnings == ()
+
+
+def test_folds_and_repeats_are_averaged_before_ranking() -> None:
+    rows = [
+        row(name, "t", score, fold=fold, repeat=repeat)
+        for name, scores in (("a", (0.2, 0.8, 0.9, 0.5)), ("b", (0.7, 0.6, 0.7, 0.5)))
+        for (repeat, fold), score in zip(((0, 0), (0, 1), (1, 0), (1, 1)), scores, strict=True)
+    ]
+    board = make_leaderboard(rows)
+    assert board.cells["t", "a"].mean == pytest.approx(0.6) and board.cells["t", "a"].folds == 4
+    assert ranks(board) == {"a": 2.0, "b": 1.0}
+    assert [(s.framework, s.wins) for s in board.standings] == [("b", 1), ("a", 0)]
+
+
+def test_ties_share_a_rank_and_nobody_wins() -> None:
+    board = make_leaderboard([row(name, "t", 0.5) for name in "abc"])
+    assert ranks(board) == {"a": 2.0, "b": 2.0, "c": 2.0}
+    assert {s.wins for s in board.standings} == {0}
+
+
+# --- failures --------------------------------------------------------------------------------------------
+
+
+def test_a_failed_fold_counts_as_the_constant_predictor_on_that_fold() -> None:
+    rows = [
+        *(row("constant", "t", score, fold=fold) for fold, score in enumerate((0.5, 0.4))),
+        *(row("good", "t", score, fold=fold) for fold, score in enumerate((0.9, 0.1))),
+        row("bad", "t", 0.8, fold=0),
+        row("bad", "t", None, fold=1, status="timeout"),
+    ]
+    board = make_leaderboard(rows)
+    cell = board.cells["t", "bad"]
+    assert (cell.mean, cell.folds, cell.failed, cell.imputed) == (pytest.approx((0.8 + 0.4) / 2), 2, 1, 1)
+    bad = next(s for s in board.standings if s.framework == "bad")
+    assert (bad.ok, bad.failed, bad.imputed) == (1, 1, 1)
+    assert board.warnings == ()
+
+
+@pytest.mark.parametrize(("metric", "worst"), [("auc", 0.3), ("logloss", 0.9)])
+def test_without_the_constant_predictor_a_failed_fold_counts_as_the_worst(metric: str, worst: float) -> None:
+    rows = [
+        row("a", "t", 0.9, metric=metric),
+        row("b", "t", 0.3, metric=metric),
+        row("c", "t", None, metric=metric),
+    ]
+    board = make_leaderboard(rows)
+    assert board.cells["t", "c"].mean == worst
+    assert any("constant predictor was not run" in warning for warning in board.warnings)
+
+
+def test_imputation_is_counted_fold_by_fold() -> None:
+    """On fold 0 everybody failed, so there was nothing to impute with; on fold 1 there was."""
+    rows = [row("a", "t", None, fold=0), row("b", "t", None, fold=0)]
+    rows += [row("a", "t", 0.9, fold=1), row("b", "t", None, fold=1)]
+    for order in (rows, rows[::-1]):
+        board = make_leaderboard(order)
+        assert board.cells["t", "a"].imputed == 0 and board.cells["t", "a"].failed == 1
+        assert board.cells["t", "b"].imputed == 1 and board.cells["t", "b"].failed == 2
+
+
+@pytest.mark.parametrize("status", ["setup", "data", "lost"])
+def test_what_is_not_the_frameworks_doing_is_neither_imputed_nor_ranked(status: str) -> None:
+    rows = [row("constant", "t", 0.5), row("a", "t", None, status=status), row("b", "t", 0.6)]
+    board = make_leaderboard(rows)
+    assert ("t", "a") not in board.cells
+    assert ranks(board) == {"b": 1.0, "constant": 2.0, "a": None}
+    assert board.standings[-1].framework == "a" and board.standings[-1].failed == 1
+    assert any("same tasks" in warning for warning in board.warnings)
+
+
+def test_when_all_fail_there_is_no_rank() -> None:
+    board = make_leaderboard([row("a", "t", None), row("b", "t", None)])
+    assert ranks(board) == {"a": None, "b": None}
+    assert board.cells["t", "a"].mean is None
+
+
+def test_an_undefined_score_of_an_ok_job_is_no_failure() -> None:
+    rows = [
+        row("a", "t", 0.7),
+        row("a", "t", None, fold=1, status="ok"),
+        row("b", "t", 0.6),
+        row("b", "t", 0.4, fold=1),
+    ]
+    cell = make_leaderboard(rows).cells["t", "a"]
+    assert (cell.mean, cell.failed, cell.imputed) == (0.7, 0, 0)
+
+
+# --- warnings and trust ----------------------------------------------------------------------------------
+
+
+def test_unequal_tasks_are_warned_of_also_when_their_number_is_equal() -> None:
+    rows = [row("a", "t1", 0.7), row("a", "t2", 0.7), row("b", "t2", 0.6), row("b", "t3", 0.6)]
+    assert any("same tasks" in warning for warning in make_leaderboard(rows).warnings)
+
+
+def test_unequal_folds_are_warned_of() -> None:
+    rows = [row("a", "t", 0.7), row("a", "t", 0.7, fold=1), row("b", "t", 0.6)]
+    assert any("folds" in warning for warning in make_leaderboard(rows).warnings)
+
+
+def test_mixed_tiers_are_warned_of_and_counted_in_the_trust_line() -> None:
+    rows = [
+        row("a", "t", 0.7),
+        row("b", "t", 0.6, enforcement="plain", blindness="convention", contended=True),
+    ]
+    board = make_leaderboard(rows)
+    assert any("tiers are mixed" in warning for warning in board.warnings)
+    assert board.trust == trust(rows)
+    assert "plain (1), strict (1)" in board.trust and "convention (1), enforced (1)" in board.trust
+    assert "contended 1 of 2" in board.trust and "start cold" in board.trust
+    assert trust([]) == "no rows"
+
+
+def test_constant_predictions_of_a_framework_are_warned_of_but_not_the_constants_own() -> None:
+    rows = [
+        row("constant", "t", 0.5, constant_predictions=True),
+        row("a", "t", 0.6, constant_predictions=True),
+    ]
+    assert make_leaderboard(rows).warnings == ("a gave constant predictions in 1 job(s).",)
+
+
+# --- who is who ------------------------------------------------------------------------------------------
+
+
+def names(*rows: dict[str, Any]) -> set[str]:
+    return {standing.framework for standing in make_leaderboard(rows).standings}
+
+
+def test_names_are_as_short_as_is_unambiguous() -> None:
+    one = row("a", "t", 0.5)
+    assert names(one, row("b", "t", 0.5, version="2", params={"x": 1})) == {"a", "b"}
+    assert names(one, row("a", "t", 0.6, version="2")) == {"a:1", "a:2"}
+    assert names(row("a", "t", 0.5, params={"x": 1}), row("a", "t", 0.6, params={"x": 2})) == {
+        "a x=1",
+        "a x=2",
+    }
+    assert names(one, row("b", "t", 0.6, constraint="4h8c")) == {"a @1h8c", "b @4h8c"}
+    assert len(names(one, row("a", "t", 0.6, params={"_trees": 2}))) == 2, "they are two frameworks"
+
+
+def test_one_name_with_two_metrics_is_two_tasks() -> None:
+    """The same task run for accuracy and again for log loss: their numbers must not meet."""
+    rows = [
+        *(row("a", "t", 0.9), row("b", "t", 0.8)),
+        *(row("a", "t", 0.3, metric="logloss"), row("b", "t", 0.2, metric="logloss")),
+    ]
+    board = make_leaderboard(rows)
+    assert board.metrics == {"t/auc": "auc", "t/logloss": "logloss"}
+    assert board.higher_is_better == {"t/auc": True, "t/logloss": False}
+    assert ranks(board) == {"a": 1.5, "b": 1.5}
+    assert board.cells["t/logloss", "a"].mean == 0.3
+
+
+def test_one_name_with_two_states_of_a_file_is_two_tasks() -> None:
+    rows = [row("a", "t", 0.9, task_digest="111111aa"), row("a", "t", 0.1, task_digest="222222bb")]
+    assert set(make_leaderboard(rows).metrics) == {"t/auc/111111", "t/auc/222222"}
+
+
+def test_a_task_that_was_mended_has_its_own_metric() -> None:
+    """A broken file has no type, so its `data` row carries a metric that means nothing."""
+    rows = [
+        row("a", "t", None, status="data", metric="auc"),
+        row("a", "t", 0.3, metric="logloss"),
+        row("b", "t", 0.2, metric="logloss"),
+    ]
+    board = make_leaderboard(rows)
+    assert board.metrics == {"t": "logloss"} and ranks(board) == {"b": 1.0, "a": 2.0}
+
+
+def test_another_run_seed_is_averaged_and_not_dropped() -> None:
+    rows = [row("a", "t", 0.2), row("a", "t", 0.8, run_seed=1)]
+    cell = make_leaderboard(rows).cells["t", "a"]
+    assert (cell.mean, cell.folds) == (0.5, 2)
+
+
+def test_the_time_shown_is_the_median_of_ok_jobs() -> None:
+    rows = [row("a", "t", 0.5, fold=fold, fit_s=fit) for fold, fit in enumerate((1.0, 2.0, 4.0, 100.0))]
+    rows.append(row("a", "t", None, fold=4, fit_s=1e6))
+    assert make_leaderboard(rows).standings[0].fit_s == 3.0
