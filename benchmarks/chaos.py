@@ -25,6 +25,7 @@ from pathlib import Path
 import psutil
 
 from assay.runs.sandbox.cgroup import ROOT
+from assay.runs.sandbox.strict import group_name
 from assay.store.store import Store
 
 TARGETS = ("coordinator", "supervisor", "child")
@@ -167,9 +168,9 @@ def leftovers(folder: Path) -> list[str]:
         words = " ".join(process.info["cmdline"] or [])
         if str(folder) in words and process.pid != os.getpid() and "chaos" not in words:
             left.append(f"left running: {words[:100]}")
-    keys = {path.name for path in folder.glob("jobs/*/*")}
+    ours = {group_name(path) for path in folder.glob("jobs/*/*/attempts/*")}
     groups = {path for pattern in ("assay/*", "*/assay/*") for path in ROOT.glob(pattern) if path.is_dir()}
-    return left + [f"left behind: {path}" for path in groups if path.name.partition("-")[0] in keys]
+    return left + [f"left behind: {path}" for path in groups if path.name in ours]
 
 
 def main() -> int:

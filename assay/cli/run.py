@@ -187,7 +187,7 @@ def _show_plan(jobs: Plan, store: Path, executor: Local, json: bool) -> None:
             {"key": j.key, "framework": j.framework, "task": j.task, "repeat": j.repeat, "fold": j.fold}
             for j in missing
         ]
-        print_json({"jobs": listed, "done": len(jobs.jobs) - len(missing), **takes.__dict__})
+        print_json({**takes.__dict__, "jobs": listed, "done": len(jobs.jobs) - len(missing)})
         return
     counted: dict[tuple[str, str], int] = {}
     for job in missing:

@@ -43,6 +43,13 @@ class Launch:
     cores_shared: bool = False
     circumstances: Mapping[str, Any] = field(default_factory=dict)
 
+    def words(self, **folders: str) -> list[str]:
+        """Return the command with its folders put in; other braces are the program's own."""
+        out = list(self.argv)
+        for name, folder in folders.items():
+            out = [word.replace(f"{{{name}}}", folder) for word in out]
+        return out
+
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {"schema": 1, **asdict(self)}

@@ -91,6 +91,11 @@ class Store:
         """Close the index."""
         self._db.close()
 
+    def __del__(self) -> None:
+        if hasattr(self, "_db"):  # else it was refused before it was opened
+            with contextlib.suppress(sqlite3.Error):
+                self._db.close()
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Hold the write lock of the index for the length of a block."""

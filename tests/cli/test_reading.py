@@ -7,6 +7,8 @@ import io
 import json
 import re
 import shutil
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -89,7 +91,7 @@ def test_results_as_a_table_have_a_line_per_job(
     assay: Assay, finished: Path, rows: list[dict[str, Any]]
 ) -> None:
     lines = assay("results", "--store", str(finished)).out.splitlines()
-    assert lines[0].startswith("key ") and lines[0].endswith("message")
+    assert lines[0].startswith("key ") and lines[0].rstrip().endswith("message")
     assert [line.split()[0] for line in lines[1:]] == [row["key"][:10] for row in rows]
 
 
@@ -202,16 +204,29 @@ def test_a_packed_job_has_data_code_and_log_but_no_truth(
     assert not [name for name, values in columns if np.array_equal(values.astype(float), truth)]
 
 
-def test_a_job_shell_shows_what_the_job_saw(
-    assay: Assay, finished: Path, key_of: Callable[[str], str], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_shell_shows_what_the_job_saw(finished: Path, key_of: Callable[[str], str]) -> None:
     if problem := strict_problem():
         pytest.skip(f"job shell needs bubblewrap: {problem}")
-    before = sorted(path for path in finished.rglob("*"))
-    said = assay("job", "shell", key_of("constant"), "--store", str(finished), "ls", "/job")
-    assert said.code == 0
-    assert assay("job", "shell", key_of("constant"), "--store", str(finished), "false").code == 1
-    assert sorted(path for path in finished.rglob("*")) == before, "the attempt stays as it was"
+    before = sorted(finished.rglob("*"))
+
+    def shell(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [
+            sys.executable,
+            "-m",
+            "assay.cli",
+            "job",
+            "shell",
+            key_of("constant"),
+            "--store",
+            str(finished),
+        ]
+        return subprocess.run([*command, "--", *words], capture_output=True, text=True, timeout=60)
+
+    listed = shell("ls", "/job")
+    assert listed.returncode == 0 and listed.stdout.split() == ["job.json", "out", "test.npz", "train.npz"]
+    assert shell("ls", str(finished)).returncode != 0, "the store is not there"
+    assert shell("touch", "/job/out/new").returncode == 0 and shell("false").returncode == 1
+    assert sorted(finished.rglob("*")) == before, "the attempt stays as it was"
 
 
 # --- store -----------------------------------------------------------------------------------------------
@@ -298,8 +313,9 @@ def test_suites_are_listed_and_filtered(assay: Assay) -> None:
     assert names("--min-rows", "151") == everything - {"iris"}
     assert names("--task", "*e") >= {"wine"} and "iris" not in names("--task", "*e")
     assert names("--max-classes", "2", "--min-classes", "2") >= {"breast_cancer"}
-    assert names("--missing") == set() and names("--no-missing") == everything
-    assert names("--min-categorical", "0.5") == set()
+    assert names("--no-missing") == everything
+    assert assay("suite", "show", "bundled", "--missing").code == 2, "none of them has missing values"
+    assert assay("suite", "show", "bundled", "--min-categorical", "0.5").code == 2
     assert "logloss" in assay("suite", "show", "bundled", "-t", "iris").out
     assert assay("suite", "show", "bundled", "--min-rows", "9", "--max-rows", "8").code == 2
 

@@ -37,8 +37,8 @@ def rows(folder: Path) -> list[dict]:
 def test_a_dry_run_prints_the_plan_and_makes_no_store(assay: Assay, tmp_path: Path) -> None:
     said = assay("run", "constant,linear", "bundled", "1h1c", "-t", "iris", "-t", "wine", "--dry-run")
     assert said.code == 0
-    assert re.search(r"iris +multiclass +10 +10", said.out)
-    assert "40 jobs to run, 0 done already." in said.out and "40.0 h of jobs" in said.out
+    assert re.search(r"iris +multiclass +5 +5", said.out)
+    assert "20 jobs to run, 0 done already." in said.out and "20.0 h of jobs" in said.out
     plan = json.loads(assay("run", "constant", *ONE, "--dry-run", "--json").out)
     assert [(job["framework"], job["task"], job["fold"]) for job in plan["jobs"]] == [("constant", "iris", 0)]
     assert plan["budget_h"] == 10 / 3600 and plan["done"] == 0

@@ -48,7 +48,7 @@ def test_baseline_runs_on_assays_own_interpreter(settings: Settings) -> None:
 
 def test_framework_that_is_not_installed_is_answered_with_the_command(make_own, settings: Settings) -> None:
     spec = make_own("six==1.0\n")
-    with pytest.raises(NotInstalled, match="mine 1.0 is not installed here") as caught:
+    with pytest.raises(NotInstalled, match=r"mine 1\.0 is not installed here") as caught:
         environment_of(spec, settings)
     assert f"`assay framework install {spec.folder}`" in str(caught.value)
 

@@ -21,6 +21,7 @@ from assay.jobs.constraint import Constraint
 from assay.jobs.folder import read_json
 from assay.runs.executors.local import Local
 from assay.runs.sandbox.cgroup import ROOT
+from assay.runs.sandbox.strict import group_name
 from assay.settings import Settings
 from assay.store.store import Store
 from assay.suites.suite import Suite
@@ -143,8 +144,9 @@ def test_no_process_is_left(ran: Ran) -> None:
 
 @pytest.mark.strict
 def test_no_control_group_is_left(ran: Ran) -> None:
-    keys = {row["key"] for row in ran.store.rows()}  # other runs on this machine have groups of their own
-    assert not [name for name in groups() if name.partition("-")[0] in keys]
+    # Other runs on this machine have groups of their own.
+    ours = {group_name(path) for path in ran.store.folder.root.glob("jobs/*/*/attempts/*")}
+    assert len(ours) == 2 * len(promises()) and not ours & groups()
 
 
 @pytest.mark.strict

@@ -79,6 +79,16 @@ def test_cores_are_not_shared_between_coordinators(environ: dict[str, str], tmp_
         assert all(first[1] <= second[0] for first, second in pairwise(times))
 
 
+def test_two_stores_may_run_the_same_jobs_at_the_same_time(environ: dict[str, str], tmp_path: Path) -> None:
+    runs = [start(environ, tmp_path / name, "-t", "iris", "-f", "0") for name in ("one", "two")]
+    for process in runs:
+        _, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+    one, two = (Store(tmp_path / name).rows() for name in ("one", "two"))
+    assert [row["key"] for row in one] == [row["key"] for row in two]
+    assert {row["status"] for row in (*one, *two)} == {"ok"}
+
+
 def test_ctrl_c_stops_children_keeps_work_and_says_how_to_go_on(
     environ: dict[str, str], tmp_path: Path
 ) -> None:

@@ -55,8 +55,7 @@ class Plain:
         home = str(self.folder / "tmp")
         path = ":".join(f"{p}/bin" for p in (*self.launch.readable, "/usr/local", "/usr")) + ":/bin"
         environ = child_environment(self.launch, streams.phases, home, path)
-        names = {"job": str(self.folder), "code": self.launch.code, "framework": self.launch.framework}
-        argv = [word.format(**names) for word in self.launch.argv]
+        argv = self.launch.words(job=str(self.folder), code=self.launch.code, framework=self.launch.framework)
         argv[0] = shutil.which(argv[0], path=path) or argv[0]
         self.process = spawn(argv, environ, streams, self.launch, home, before_exec=self._restrict)
         return self.process.pid

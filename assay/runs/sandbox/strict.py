@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -25,8 +26,9 @@ NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts
 
 
 def group_name(folder: Path) -> str:
-    """Return the name of an attempt's control group."""
-    return f"{folder.parent.parent.name}-{folder.name}"
+    """Return the name of an attempt's control group: two stores may run the same job at the same time."""
+    place = hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:12]
+    return f"{folder.parent.parent.name}-{folder.name}-{place}"
 
 
 class Strict:
@@ -93,7 +95,7 @@ class Strict:
 
 def inside(launch: Launch) -> list[str]:
     """Return the command with the folders as the child sees them."""
-    return [word.format(job=JOB, code=CODE, framework=FRAMEWORK) for word in launch.argv]
+    return launch.words(job=JOB, code=CODE, framework=FRAMEWORK)
 
 
 def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]:

@@ -1,0 +1,207 @@
+"""What an attempt's folder says to the child, and what only to the supervisor."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay import api
+from assay.data.task import Task, TaskRequest
+from assay.errors import InternalError
+from assay.frameworks.spec import find_framework
+from assay.jobs.constraint import parse_constraint
+from assay.jobs.folder import read_json
+from assay.jobs.job import JobGroup
+from assay.runs.folds import Folds
+from assay.runs.launch import Launch
+from assay.runs.machine import this_machine
+from assay.runs.prepare import (
+    Place,
+    Resources,
+    describe_job,
+    keep_code,
+    make_launch,
+    make_ready,
+    write_attempt,
+)
+from assay.runs.sandbox.plain import Plain
+from assay.runs.sandbox.strict import bubblewrap_arguments
+from assay.settings import Settings
+from assay.store.store import Store
+from assay.suites.suite import Suite
+
+from ..conftest import write_framework
+
+RESOURCES = Resources(cores=(0,), memory_mb=1234, tier="plain", neighbours=2)
+
+
+@pytest.fixture
+def task(table: Path, settings: Settings) -> Task:
+    request = TaskRequest("file", path=str(table), target="target", split={"kind": "cv", "folds": 3})
+    (found,) = api.load_tasks(Suite("prepare", (request,)), settings)
+    return found
+
+
+@pytest.fixture
+def place(tmp_path: Path, settings: Settings) -> Place:
+    return Place(Store(tmp_path / "store").folder, settings, this_machine())
+
+
+def launch_of(task: Task, place: Place, name: str = "decision_tree") -> tuple[Launch, dict]:
+    spec = find_framework(name)
+    job = JobGroup(spec, task, parse_constraint("10s1c"), 0).job(task.folds[1])
+    files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
+    launch = make_launch(job, 1, make_ready(spec, place.store, place.settings), task, files, RESOURCES, place)
+    return launch, describe_job(job, task, spec, RESOURCES)
+
+
+def test_job_json_names_neither_dataset_nor_fold_nor_host(task: Task, place: Place, table: Path) -> None:
+    launch, said = launch_of(task, place)
+    text = json.dumps(said)
+    for secret in (table.stem, task.name, task.id, task.digest, task.data_digest, launch.key, str(table.parent),
+                   str(place.store.root), os.uname().nodename, str(Path.home())):  # fmt: skip
+        assert not secret or secret not in text, secret
+    assert {"fold", "repeat", "name", "id", "task", "path"}.isdisjoint(said)
+    assert said["classes"] == ["no", "yes"] and said["target"] == "target"
+    assert [column["name"] for column in said["columns"]] == ["a", "b", "side"]
+    assert (said["budget_s"], said["cores"], said["memory_mb"]) == (10.0, 1, 1234)
+    assert said["n_train"] + said["n_test"] == 200
+
+
+def test_an_own_metric_is_told_by_its_name_alone(task: Task, tmp_path: Path) -> None:
+    path = tmp_path / "secret_place.py"
+    path.write_text(
+        "def mine(truth, prediction):\n    return 0.0\n\n\nmine.higher_is_better = True\nmine.needs = 'labels'\n"
+    )
+    spec = find_framework("constant")
+    job = JobGroup(spec, task, parse_constraint("10s1c"), 0).job(task.folds[0])
+    said = describe_job(replace(job, metrics=(f"{path}:mine",)), task, spec, RESOURCES)
+    assert said["metric"] == "mine" and "secret_place" not in json.dumps(said)
+
+
+def test_code_is_kept_by_its_content(place: Place, tmp_path: Path) -> None:
+    folder = write_framework(tmp_path / "mine", "x = 1\n")
+    spec = find_framework(str(folder))
+    first = keep_code(spec, place.store)
+    names = {path.name for path in first.iterdir() if path.is_file()}
+    assert names == {"adapter.py", "child.py", "contract.py", "encode.py"}
+    assert (first / "adapter.py").read_text() == "x = 1\n"
+    assert keep_code(spec, place.store) == first
+    (folder / "adapter.py").write_text("x = 2\n")
+    second = keep_code(find_framework(str(folder)), place.store)
+    assert second != first and (first / "adapter.py").read_text() == "x = 1\n", "evidence stays"
+    assert sorted(path.name for path in first.parent.iterdir()) == sorted([first.name, second.name])
+
+
+def test_an_edit_half_way_does_not_change_what_is_run(place: Place, tmp_path: Path) -> None:
+    folder = write_framework(tmp_path / "mine", "x = 1\n")
+    ready = make_ready(find_framework(str(folder)), place.store, place.settings)
+    (folder / "adapter.py").write_text("x = 2\n")
+    assert (ready.code / "adapter.py").read_text() == "x = 1\n"
+
+
+def test_what_must_not_be_seen_is_named(task: Task, place: Place, table: Path) -> None:
+    launch, _ = launch_of(task, place)
+    cache = place.settings.cache
+    expected = [
+        place.store.root,
+        place.settings.state,
+        table,
+        cache / "openml",
+        cache / "tables",
+        cache / "splits",
+    ]
+    assert set(map(str, expected)) <= set(launch.hidden)
+
+
+def test_the_launch_says_limits_data_and_circumstances(task: Task, place: Place) -> None:
+    launch, _ = launch_of(task, place)
+    assert launch.argv[0] == sys.executable and launch.argv[1] == "-I"
+    assert launch.limits_s == {"start": 300.0, "load": 300.0, "fit": 20.0, "predict": 300.0, "timing": 300.0}
+    assert sorted(launch.data) == ["test.npz", "train.npz"]
+    assert launch.circumstances["neighbours"] == 2 and launch.circumstances["machine"]["cores"]
+    written = json.loads(json.dumps(launch.to_json()))
+    assert Launch.from_json(written).to_json() == {
+        **launch.to_json(),
+        "circumstances": written["circumstances"],
+    }
+
+
+def test_the_attempt_is_written_without_truth(task: Task, place: Place) -> None:
+    launch, said = launch_of(task, place)
+    folder = place.store.job(launch.key).attempt(1)
+    folder.path.mkdir(parents=True)
+    write_attempt(folder, said, launch)
+    assert sorted(path.name for path in folder.path.iterdir()) == ["attempt.json", "job.json", "out", "tmp"]
+    assert read_json(folder.job) == said
+    assert not any("truth" in path for path in (*launch.data.values(), launch.code, *launch.readable))
+
+
+def test_a_framework_without_environment_is_ready_with_its_problem(
+    place: Place, task: Task, tmp_path: Path
+) -> None:
+    folder = write_framework(tmp_path / "mine", "", environment="own")
+    (folder / "locks").mkdir()
+    (folder / "locks" / "1.txt").write_text("six==1.0\n")
+    ready = make_ready(find_framework(str(folder)), place.store, place.settings)
+    assert ready.environment is None and "assay framework install" in ready.problem
+    job = JobGroup(ready.spec, task, parse_constraint("10s1c"), 0).job(task.folds[0])
+    files = Folds(place.store, place.settings).files(task, 0, 0, "npz")
+    with pytest.raises(InternalError):
+        make_launch(job, 1, ready, task, files, RESOURCES, place)
+
+
+# --- masks -----------------------------------------------------------------------------------------------
+
+
+def masks(launch: Launch, folder: Path) -> list[str]:
+    """Return the places that the sandbox covers."""
+    words = bubblewrap_arguments(launch, folder, 2)
+    empty = [words[i + 1] for i, word in enumerate(words) if word == "--tmpfs"]
+    return empty + [
+        words[i + 2] for i, word in enumerate(words) if words[i : i + 2] == ["--ro-bind", "/dev/null"]
+    ]
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_store_inside_something_readable_is_masked_however_it_is_named(
+    task: Task, place: Place, tmp_path: Path, linked: bool
+) -> None:
+    """A store below the interpreter's folder, perhaps named through a link that lies elsewhere."""
+    launch, _ = launch_of(task, place)
+    inner = tmp_path / "environment" / "lib" / "store"
+    inner.mkdir(parents=True)
+    (tmp_path / "environment" / "source.csv").touch()
+    (tmp_path / "link").symlink_to(inner)
+    (tmp_path / "other").symlink_to(tmp_path / "environment")
+    named = tmp_path / "link" if linked else inner
+    hidden = (str(named), str(tmp_path / "environment" / "source.csv"))
+    launch = replace(launch, readable=(str(tmp_path / "environment"), str(tmp_path / "other")), hidden=hidden)
+    expected = {str(inner), str(tmp_path / "environment/source.csv"),
+                str(tmp_path / "other/lib/store"), str(tmp_path / "other/source.csv")}  # fmt: skip
+    assert set(masks(launch, tmp_path)) == expected
+    assert Plain(launch, tmp_path, landlock=True).blindness == "convention", "Landlock cannot mask"
+
+
+def test_a_store_inside_a_programs_own_folder_is_masked_there(
+    task: Task, place: Place, tmp_path: Path
+) -> None:
+    launch, _ = launch_of(task, place)
+    (tmp_path / "program" / "results").mkdir(parents=True)
+    launch = replace(
+        launch, framework=str(tmp_path / "program"), hidden=(str(tmp_path / "program" / "results"),)
+    )
+    assert masks(launch, tmp_path) == ["/framework/results"]
+    assert Plain(launch, tmp_path, landlock=True).blindness == "convention"
+
+
+def test_what_lies_outside_needs_no_mask(task: Task, place: Place, tmp_path: Path) -> None:
+    launch, _ = launch_of(task, place)
+    launch = replace(launch, readable=(str(tmp_path / "elsewhere"),))
+    assert masks(launch, tmp_path) == []
+    assert Plain(launch, tmp_path, landlock=True).blindness == "files"
