@@ -6,7 +6,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # uv finds packages where pip is told to look.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
-.PHONY: help setup demo test check format docs bench chaos slow clean
+.PHONY: help setup demo test check format docs bench chaos parity slow clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -43,6 +43,9 @@ docs: setup ## write the generated reference pages
 
 bench: setup ## measure the overheads that the docs promise
 	$(BIN)/python -m benchmarks
+
+parity: setup ## our baselines against the published ones (needs the reference data; an hour)
+	$(BIN)/python -m benchmarks.parity
 
 chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resuming
 	$(BIN)/python -m benchmarks.chaos --rounds 50

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.options import Json, StoreOption
-from assay.cli.output import STORE, console, open_store, print_json, seconds
+from assay.cli.output import STORE, console, open_store, print_json, seconds, visible
 
 if TYPE_CHECKING:
     from assay.results.explain import Explanation
@@ -54,9 +54,9 @@ def _show(told: Explanation) -> None:
     which = f"fold {job.fold}, {escape(job.constraint.name)}, attempt {told.folder.number} of {told.attempts}"
     out.print(f"{who}, {which}")
     message = row.get("message", "")
-    out.print(f"[bold]{status}[/]" + (f": {escape(message)}" if message else ""))
+    out.print(f"[bold]{status}[/]" + (f": {escape(visible(message))}" if message else ""))
     for note in row.get("notes", ()):
-        out.print(f"note: {escape(note)}")
+        out.print(f"note: {escape(visible(note))}")
     if facts is not None and facts.phases:
         limits = told.limits_s
         line = " → ".join(
@@ -73,7 +73,7 @@ def _show(told: Explanation) -> None:
     if told.log:
         out.print(f"last lines of {escape(str(told.folder.log))}:")
         for line in told.log:
-            out.print(f"  [dim]{escape(line)}[/]")
+            out.print(f"  [dim]{escape(visible(line))}[/]")
     out.print(f"[bold]what to do:[/] {escape(told.remedy)}")
 
 

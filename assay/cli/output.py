@@ -25,9 +25,11 @@ __all__ = [
     "print_table",
     "seconds",
     "short",
+    "visible",
 ]
 
 STORE = Path("results")
+CONTROL = {code: "\ufffd" for code in (*range(9), *range(11, 32), *range(127, 160))}
 
 
 def console() -> Console:
@@ -36,6 +38,11 @@ def console() -> Console:
 
     width = None if sys.stdout.isatty() else 160
     return Console(width=width, highlight=False, soft_wrap=False)
+
+
+def visible(text: str) -> str:
+    """Return a text without signs that a terminal would obey: frameworks write messages and logs."""
+    return text.translate(CONTROL)
 
 
 def print_json(value: Any) -> None:
@@ -55,7 +62,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
         right = name.startswith(">")
         table.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape("–" if cell is None else str(cell)) for cell in row))
+        table.add_row(*(escape("–" if cell is None else visible(str(cell))) for cell in row))
     console().print(table)
 
 

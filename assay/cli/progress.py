@@ -8,7 +8,7 @@ from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.output import number, seconds
+from assay.cli.output import number, seconds, visible
 
 if TYPE_CHECKING:
     from assay.jobs.plan import Plan
@@ -96,7 +96,7 @@ class Progress:
             what = f"{row['metric']} {number(row['score'])} in {seconds(row['fit_s'])}"
         else:
             what = f"{status}: {row.get('message', '')}".split("\n")[0][:160]
-        text = f"[{self.done}/{self.total}] {name}: {what}"
+        text = visible(f"[{self.done}/{self.total}] {name}: {what}")
         if self._live is None:
             print(text, file=sys.stderr, flush=True)
         else:

@@ -11,7 +11,17 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.options import Json, StoreOption
-from assay.cli.output import STORE, check_target, number, open_store, print_json, print_table, seconds, short
+from assay.cli.output import (
+    STORE,
+    check_target,
+    number,
+    open_store,
+    print_json,
+    print_table,
+    seconds,
+    short,
+    visible,
+)
 from assay.errors import ConfigError
 
 __all__ = ["register", "show_leaderboard"]
@@ -67,7 +77,7 @@ def _last_line(path: Path) -> str:
             lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    return lines[-1][:120] if lines else ""
+    return visible(lines[-1][:120]) if lines else ""
 
 
 def results(

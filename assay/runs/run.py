@@ -170,8 +170,8 @@ class _Run:
 
     def _start(self, claim: Claim, cores: CoreClaim, memory_mb: int) -> None:
         job = claim.job
-        self.tell(Event("start", job))
-        try:
+        try:  # whatever happens, an interrupt in `tell` included, gives the job back
+            self.tell(Event("start", job))
             problem = self._prepare(claim, cores, memory_mb)
             if problem:
                 write_json(claim.folder.outcome, self._facts(job, problem).to_json())
