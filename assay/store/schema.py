@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 __all__ = ["connect"]
+
+WAIT_S = 60.0
 
 # One row per job. `row` is the results row as JSON, set when the job is done.
 SCHEMA = """
@@ -25,14 +28,27 @@ CREATE INDEX IF NOT EXISTS jobs_running ON jobs (key) WHERE state = 'running';
 """
 
 
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch the journal; for this alone SQLite does not wait by itself when two processes make an index at once."""
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Open the index, making it where there is none.
 
     Autocommit: every write is inside an explicit `BEGIN IMMEDIATE`, which waits for other writers, where a
     deferred transaction would fail half way.
     """
-    connection = sqlite3.connect(path, timeout=60, isolation_level=None)
-    connection.execute("PRAGMA journal_mode=WAL")
+    connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
+    _use_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.executescript(SCHEMA)
     return connection

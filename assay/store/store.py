@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import gc
 import json
 import os
 import shutil
@@ -196,7 +197,7 @@ class Store:
         found = self._db.execute(
             "SELECT row FROM jobs WHERE row IS NOT NULL ORDER BY task, repeat, fold, framework, key"
         )
-        return [json.loads(row) for (row,) in found]
+        return _parse([row for (row,) in found])
 
     def counts(self) -> dict[str, int]:
         """Return how many jobs are `pending`, `running`, and done by status."""
@@ -235,6 +236,21 @@ class Store:
         """Return the results row of a job; None while it has none."""
         found = self._db.execute("SELECT row FROM jobs WHERE key = ? AND row IS NOT NULL", (key,)).fetchone()
         return json.loads(found[0]) if found else None
+
+
+def _parse(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Parse many JSON texts: a thousand as one document, so that keys are shared, and without the collector.
+
+    Together that is about twice as fast as one by one, and takes less memory.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        chunks = (texts[i : i + 1000] for i in range(0, len(texts), 1000))
+        return [row for chunk in chunks for row in json.loads(f"[{','.join(chunk)}]")]
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def is_held(folder: AttemptFolder) -> bool:
