@@ -32,6 +32,7 @@ from assay.errors import ConfigError
 if TYPE_CHECKING:
     from assay.jobs.plan import Plan
     from assay.runs.executors.local import Local
+    from assay.runs.run import RunOptions
     from assay.settings import Settings
     from assay.store.store import Store
     from assay.suites.suite import Suite
@@ -109,6 +110,7 @@ def run(
 
     from assay import api
     from assay.runs.executors.local import Local
+    from assay.runs.run import RunOptions
     from assay.settings import Settings
     from assay.store.store import Store
 
@@ -134,7 +136,7 @@ def run(
     if not oversubscribe:
         api.check_plan(jobs)  # before a store is made for nothing
     if dry_run:
-        _show_plan(jobs, store, executor, json)
+        _show_plan(jobs, store, executor, RunOptions(tier, oversubscribe, retry_failed, rerun_stale), json)
         return
     opened = Store(store)
     done = {key for key, state in opened.states().items() if state.state == "done"}
@@ -173,13 +175,15 @@ def _suite(name: str, target: str | None, constraints: Path | None, settings: Se
     return replace(known, constraints={**known.constraints, **said})
 
 
-def _show_plan(jobs: Plan, store: Path, executor: Local, json: bool) -> None:
+def _show_plan(jobs: Plan, store: Path, executor: Local, options: RunOptions, json: bool) -> None:
     from assay.jobs.plan import cost
     from assay.runs.machine import this_machine
+    from assay.runs.run import missing_jobs
     from assay.store.store import Store
 
-    done = Store(store, create=False).states() if (store / "assay-store.json").exists() else {}
-    missing = [job for job in jobs.jobs if job.key not in done or done[job.key].state != "done"]
+    states = Store(store, create=False).states() if (store / "assay-store.json").exists() else {}
+    digests = {(spec.name, spec.version): spec.digest() for spec in jobs.frameworks}
+    missing = missing_jobs(jobs, states, digests, options)
     fits = max(1, len(this_machine().cores) // max(1, jobs.constraint.cores))
     takes = cost(missing, min(executor.workers, fits))
     if json:

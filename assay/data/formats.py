@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from assay.data.raw import RawTable
 from assay.errors import DataError
+
+if TYPE_CHECKING:
+    from assay.data.raw import RawTable
 
 __all__ = ["ARCHIVES", "FORMATS", "format_of", "is_archive", "read_table_file", "stem_of"]
 

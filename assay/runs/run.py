@@ -22,9 +22,9 @@ from assay.runs.machine import CoreClaim, Machine, claim_cores, memory_share_mb
 from assay.runs.prepare import Place, Ready, Resources, describe_job, make_launch, make_ready, write_attempt
 from assay.runs.sandbox.spawn import unreadable
 from assay.settings import Settings
-from assay.store.store import Claim, Store, explained
+from assay.store.store import Claim, State, Store, explained
 
-__all__ = ["Event", "RunOptions", "run_plan"]
+__all__ = ["Event", "RunOptions", "missing_jobs", "run_plan"]
 
 _log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 3
@@ -74,6 +74,25 @@ def run_plan(
             executor.cancel()
 
 
+def missing_jobs(
+    plan: Plan, states: Mapping[str, State], digests: Mapping[tuple[str, str], str], options: RunOptions
+) -> list[Job]:
+    """Return the jobs of a plan that are to be run, in order: not done, or done and asked for again.
+
+    `digests` are those of the frameworks as they are now, by name and version.
+    """
+    missing = []
+    for job in plan.jobs:
+        state = states.get(job.key)
+        if state is not None and state.state == "done":
+            failed = state.status != "ok"
+            stale = state.digest != digests[job.framework, job.version]
+            if not (failed and options.retry_failed) and not (stale and options.rerun_stale):
+                continue
+        missing.append(job)
+    return missing
+
+
 class _Run:
     def __init__(
         self,
@@ -103,22 +122,10 @@ class _Run:
         self.again: set[str] = set()
         store.add(plan.jobs)
         self._finish_unjudged()
-        self.pending.extend(self._missing(plan))
-
-    def _missing(self, plan: Plan) -> list[Job]:
-        """Return the jobs to run, in order; notes which of them are done and run again."""
-        states = self.store.states()
-        missing = []
-        for job in plan.jobs:
-            state = states[job.key]
-            if state.state == "done":
-                stale = state.digest != self._framework(job).digest
-                failed = state.status != "ok"
-                if not (failed and self.options.retry_failed) and not (stale and self.options.rerun_stale):
-                    continue
-                self.again.add(job.key)
-            missing.append(job)
-        return missing
+        states = store.states()
+        digests = {name: framework.digest for name, framework in self.frameworks.items()}
+        self.pending.extend(missing_jobs(plan, states, digests, options))
+        self.again.update(job.key for job in self.pending if states[job.key].state == "done")
 
     def _framework(self, job: Job) -> Ready:
         return self.frameworks[job.framework, job.version]

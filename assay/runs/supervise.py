@@ -140,7 +140,7 @@ class Attempt:
         if not self.stopped_for:
             self._measure_disk()
         report, problem = _read_report(self.folder.out / "report.json")
-        code, signal_number = _meaning(exit_status)
+        code, signal_number = _meaning(exit_status, through_bubblewrap=self.launch.tier == "strict")
         return Facts(
             enforcement=self.launch.tier,
             blindness=self.sandbox.blindness,
@@ -227,12 +227,12 @@ def _plain(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _meaning(status: int) -> tuple[int | None, int | None]:
+def _meaning(status: int, through_bubblewrap: bool) -> tuple[int | None, int | None]:
     """Return (exit code, signal) of a wait status; bubblewrap passes a signal on as 128 + n."""
     if os.WIFSIGNALED(status):
         return None, os.WTERMSIG(status)
     code = os.waitstatus_to_exitcode(status)
-    return (code, code - 128) if 128 < code < 160 else (code, None)
+    return (code, code - 128) if through_bubblewrap and 128 < code < 160 else (code, None)
 
 
 def supervise(folder: AttemptFolder) -> Facts:

@@ -158,11 +158,13 @@ def test_braces_in_a_command_are_the_programs_own(
 
 
 def test_exit_codes_and_signals_are_told_apart() -> None:
-    assert _meaning(0) == (0, None)
-    assert _meaning(3 << 8) == (3, None)
-    assert _meaning(signal.SIGSEGV) == (None, signal.SIGSEGV)
-    assert _meaning((128 + 11) << 8) == (139, 11), "bubblewrap passes a signal on as 128 + n"
-    assert _meaning(255 << 8) == (255, None)
+    for through_bubblewrap in (True, False):
+        assert _meaning(0, through_bubblewrap) == (0, None)
+        assert _meaning(3 << 8, through_bubblewrap) == (3, None)
+        assert _meaning(signal.SIGSEGV, through_bubblewrap) == (None, signal.SIGSEGV)
+        assert _meaning(255 << 8, through_bubblewrap) == (255, None)
+    assert _meaning((128 + 11) << 8, True) == (139, 11), "bubblewrap passes a signal on as 128 + n"
+    assert _meaning((128 + 11) << 8, False) == (139, None), "elsewhere a code is a code"
 
 
 def test_output_phases_and_exit_are_recorded(supervise: Callable[..., Facts], folder: AttemptFolder) -> None:
