@@ -57,7 +57,6 @@ class Facts:
     processes_peak: int = 0
     process_limit_hits: int = 0
     left_behind: int = 0
-    inputs_changed: bool = False
     log_bytes: int = 0
     log_cut: bool = False
     report: Mapping[str, Any] = field(default_factory=dict)
@@ -109,8 +108,6 @@ def classify(
         return Verdict("lost", facts.lost_reason)
     if facts.stopped_for == "disk":
         return Verdict("disk", f"It wrote {facts.disk_peak_mb:.0f} MB, more than its disk limit.")
-    if facts.inputs_changed:
-        return Verdict("error", "It changed its input files, which are not its own.")
     if check.found and not check.problem and _is_safe(facts):
         return _trained(facts, role)
     if check.problem and facts.phase in AFTER_PREDICTIONS:  # what ended the timing did not spoil them

@@ -242,7 +242,6 @@ def supervise(folder: AttemptFolder) -> Facts:
         path.mkdir(exist_ok=True)
     around, started = Surroundings(), datetime.now(UTC)
     attempt = Attempt(folder, launch)
-    inputs = _states(launch)
     output, output_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     phases, phases_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     os.set_blocking(output_end, True)
@@ -255,11 +254,6 @@ def supervise(folder: AttemptFolder) -> Facts:
         shutil.rmtree(folder.tmp, ignore_errors=True)
         for descriptor in (output, output_end, phases, phases_end):
             os.close(descriptor)
-    if _states(launch) != inputs:
-        # Only possible where nothing protects them; they are made again for the next job.
-        for name in launch.data.values():
-            Path(name).unlink(missing_ok=True)
-        facts = replace(facts, inputs_changed=True)
     circumstances = {**launch.circumstances, **around.end(), "cores_shared": launch.cores_shared}
     ended = datetime.now(UTC)
     return replace(
@@ -286,19 +280,6 @@ def _follow(attempt: Attempt, streams: Streams, output: int, phases: int) -> Fac
     if not attempt.stopped_for:
         left_behind = attempt.sandbox.kill()
     return attempt.finish(status, output, phases, left_behind)
-
-
-def _states(launch: Launch) -> list[tuple[int, int, int]]:
-    """Return what shows that an input file was written to or removed."""
-    out = []
-    for path in launch.data.values():
-        try:
-            state = os.stat(path)
-        except FileNotFoundError:
-            out.append((0, 0, 0))
-        else:
-            out.append((state.st_ino, state.st_size, state.st_mtime_ns))
-    return out
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -229,20 +229,15 @@ def test_a_framework_cannot_pass_its_failure_off_as_the_sandboxes(supervise: Cal
     assert classify(facts, PredictionCheck(False), LIMITS).status == "error"
 
 
-def test_inputs_that_were_changed_are_seen_and_made_anew(
+def test_a_child_that_nothing_holds_back_can_only_spoil_its_own_copy_of_the_inputs(
     supervise: Callable[..., Facts], tmp_path: Path
 ) -> None:
     train, test = tmp_path / "train.npz", tmp_path / "test.npz"
     train.write_text("rows")
     test.write_text("rows")
-    data = {"train.npz": str(train), "test.npz": str(test)}
-    assert not supervise("cat train.npz > /dev/null", data=data).inputs_changed
-    facts = supervise("echo more >> train.npz", data=data)
-    assert facts.inputs_changed and not train.exists()
-    assert classify(facts, PredictionCheck(True), LIMITS).status == "error"
-
-
-# --- interrupted -----------------------------------------------------------------------------------------
+    facts = supervise("echo more >> train.npz", data={"train.npz": str(train), "test.npz": str(test)})
+    assert facts.exit_code == 0
+    assert train.read_text() == "rows"
 
 
 def wait_for(token: str) -> None:

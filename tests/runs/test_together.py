@@ -46,7 +46,15 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 def start(environ: dict[str, str], store: Path, *more: str) -> subprocess.Popen[str]:
     command = [*ASSAY, *RUN, "--store", str(store), *more]
-    return subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Where the tests run in the background, interrupts are ignored, and that is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
 
 
 def test_two_coordinators_share_a_store_without_loss_or_double_work(

@@ -47,11 +47,14 @@ class Plain:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, streams: Streams) -> int:
-        """Link the fold's files into the folder and start the child there."""
+        """Lay the fold's files into the folder and start the child there."""
         for name, path in self.launch.data.items():
-            link = self.folder / name
-            link.unlink(missing_ok=True)
-            link.symlink_to(path)
+            own = self.folder / name
+            own.unlink(missing_ok=True)
+            if self.landlock:
+                own.symlink_to(path)
+            else:  # nothing protects them here, so the child gets copies: it can spoil only its own
+                shutil.copyfile(path, own)
         home = str(self.folder / "tmp")
         path = ":".join(f"{p}/bin" for p in (*self.launch.readable, "/usr/local", "/usr")) + ":/bin"
         environ = child_environment(self.launch, streams.phases, home, path)
@@ -138,7 +141,7 @@ class Plain:
                     continue
 
     def close(self) -> None:
-        """Remove the links."""
+        """Remove the links or copies."""
         for name in self.launch.data:
             (self.folder / name).unlink(missing_ok=True)
 

@@ -60,9 +60,14 @@ def walk(match, roots=("/",), most=200_000):
 
 
 def places(folder):
-    """Return where to look: what our inputs' real place points to, then everywhere."""
-    real = os.path.realpath(os.path.join(folder, "train.npz"))
-    return (os.path.dirname(os.path.dirname(os.path.dirname(real))), "/")
+    """Return where to look: the store that our folder or our inputs lie in, then everywhere."""
+    found = []
+    for place in (os.path.realpath(folder), os.path.realpath(os.path.join(folder, "train.npz"))):
+        while place != "/":
+            place = os.path.dirname(place)
+            if os.path.exists(os.path.join(place, "assay-store.json")):
+                found.append(place)
+    return (*found, "/")
 
 
 def find_sibling_fold(folder, params):
