@@ -46,12 +46,13 @@ def test_key_is_the_same_in_every_process(make_job: Callable[..., Job]) -> None:
     """Hashes of Python's own differ between processes; a key must not."""
     code = """
 from pathlib import Path
-from assay.data.task import Fold, Task, TaskRequest
+from assay.data.task import Column, Fold, Task, TaskRequest
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import parse_constraint
 from assay.jobs.job import JobGroup
 spec = FrameworkSpec("forest", "1", Path("elsewhere"), params={"trees": 10, "depth": 3})
-task = Task("flowers", "x", "multiclass", "kind", ("logloss",), (), ("a", "b", "c"), (), "data of flowers",
+task = Task("flowers", "x", "multiclass", "kind", ("logloss",), (Column("size", "numeric"),), ("a", "b", "c"), (),
+            "data of flowers",
             "splits of flowers", TaskRequest("file"))
 print(JobGroup(spec, task, parse_constraint("1m1c"), 0).job(Fold(0, 0, 1, 1)).key)
 """
