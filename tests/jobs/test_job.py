@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.data.task import Fold, Task
+from assay.data.task import Column, Fold, Task
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import Constraint, parse_constraint
 from assay.jobs.job import DEFAULT_SEED, Job, JobGroup, job_seed
@@ -79,6 +79,7 @@ print(JobGroup(spec, task, parse_constraint("1m1c"), 0).job(Fold(0, 0, 1, 1)).ke
         {"task": {"data_digest": "other"}},
         {"task": {"split_digest": "other"}},
         {"task": {"target": "other"}},
+        {"task": {"columns": (Column("size", "numeric", "ignore"),)}},
         {"task": {"classes": ("a", "c", "b")}},
         {"task": {"metrics": ("acc", "logloss")}},
         {"task": {"type": "binary"}},
