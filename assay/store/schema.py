@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from pathlib import Path
+
+from assay.errors import StoreError
 
 __all__ = ["connect"]
 
@@ -45,10 +48,23 @@ def connect(path: Path) -> sqlite3.Connection:
     """Open the index, making it where there is none.
 
     Autocommit: every write is inside an explicit `BEGIN IMMEDIATE`, which waits for other writers, where a
-    deferred transaction would fail half way.
+    deferred transaction would fail half way. In a folder that cannot be written it is opened to be read only.
     """
+    if path.exists() and not os.access(path.parent, os.W_OK):
+        return _connect_to_read(path)
     connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
     _use_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.executescript(SCHEMA)
     return connection
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """Open the index as it stands; possible only when no changes wait beside it to be written into it."""
+    waiting = path.with_name(path.name + "-wal")
+    if waiting.exists() and waiting.stat().st_size:
+        raise StoreError(
+            f"The store {path.parent} cannot be written, and its index has changes that wait in {waiting.name}. "
+            "Copy the store to a place that can be written."
+        )
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)

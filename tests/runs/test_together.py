@@ -164,7 +164,7 @@ def test_a_full_disk_is_a_clear_error_and_the_store_stays_valid(
     assert verify(store) == []
 
 
-def test_a_read_only_store_is_a_clear_error(
+def test_a_read_only_store_is_a_clear_error_for_a_run_and_can_be_read(
     environ: dict[str, str], tmp_path: Path, small_disk: Path
 ) -> None:
     first = start(environ, small_disk / "store", "-t", "iris", "-f", "0")
@@ -175,6 +175,9 @@ def test_a_read_only_store_is_a_clear_error(
     assert process.returncode == 2
     assert "cannot be written" in errors and str(small_disk) in errors
     assert "Traceback" not in errors
+    shown = [*ASSAY, "results", "--format", "json", "--store", str(small_disk / "store")]
+    read = subprocess.run(shown, env=environ, capture_output=True, text=True)
+    assert read.returncode == 0 and '"status": "ok"' in read.stdout, "it can be read all the same"
 
 
 def test_rebuild_gives_the_same_rows(environ: dict[str, str], tmp_path: Path) -> None:
