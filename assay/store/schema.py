@@ -53,9 +53,13 @@ def connect(path: Path) -> sqlite3.Connection:
     if path.exists() and not os.access(path.parent, os.W_OK):
         return _connect_to_read(path)
     connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
-    _use_write_ahead_log(connection)
-    connection.execute("PRAGMA synchronous=NORMAL")
-    connection.executescript(SCHEMA)
+    try:
+        _use_write_ahead_log(connection)
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.executescript(SCHEMA)
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ def test_rebuild_gives_the_same_rows_from_the_folders_alone(copied: Path) -> Non
 def test_rebuild_keeps_the_old_index_aside(copied: Path) -> None:
     rebuild(copied)
     assert (copied / "old-index.sqlite").exists()
-    with sqlite3.connect(copied / "old-index.sqlite") as db:
+    with closing(sqlite3.connect(copied / "old-index.sqlite")) as db:
         assert db.execute("SELECT COUNT(*) FROM jobs").fetchone() == (10,)
     db.close()
     assert not list(copied.glob("new-*"))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -204,5 +205,5 @@ def test_a_damaged_index_is_named_and_rebuilt(environ: dict[str, str], tmp_path:
     assert shown.returncode == 2 and "assay store rebuild" in shown.stderr
     assert rebuild(tmp_path / "store") == len(before)
     assert Store(tmp_path / "store").rows() == before
-    with sqlite3.connect(tmp_path / "store" / "index.sqlite") as db:
+    with closing(sqlite3.connect(tmp_path / "store" / "index.sqlite")) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
