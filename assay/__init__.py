@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import leaderboard, load_suite, load_tasks, plan, run, score
+    from assay.api import compare, leaderboard, load_suite, load_tasks, plan, run, score
     from assay.data.task import Task
     from assay.errors import AssayError, UserError
     from assay.frameworks.spec import FrameworkSpec, find_framework
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "compare": "assay.api",
     "leaderboard": "assay.api",
     "load_suite": "assay.api",
     "load_tasks": "assay.api",
@@ -59,6 +60,7 @@ __all__ = [
     "Suite",
     "Task",
     "UserError",
+    "compare",
     "find_framework",
     "leaderboard",
     "load_suite",

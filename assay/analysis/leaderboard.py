@@ -26,7 +26,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Standing:
-    """One framework over all tasks; `rank` is the average rank, 1 is best, ties share."""
+    """One framework over all tasks; `rank` is the average rank, 1 is best, ties share.
+
+    `fit_share` is the longest fit as a share of its budget, jobs that were stopped included. `meta_learning` is
+    the framework's own word on it (see its toml); `excluded` ones have no rank unless they were asked for.
+    """
 
     framework: str
     rank: float | None
@@ -37,6 +41,8 @@ class Standing:
     imputed: int
     fit_s: float | None
     constant_predictions: int
+    fit_share: float | None = None
+    meta_learning: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,12 +57,14 @@ class Leaderboard:
     warnings: tuple[str, ...]
 
 
-def make_leaderboard(rows: Sequence[Mapping[str, Any]]) -> Leaderboard:
+def make_leaderboard(rows: Sequence[Mapping[str, Any]], include_marked: bool = False) -> Leaderboard:
     """Rank the frameworks of results rows by the first metric of each task.
 
     A failed fold counts as the constant predictor's result on that fold, as in the AMLB paper; where the constant
     predictor was not run, as the worst result of that fold. A framework is ranked on the tasks it has results
     (or imputed ones) for; average ranks compare fairly only when all have all tasks, else a warning says so.
+    Frameworks that cannot be evaluated cleanly, because what they learned beforehand may hold the very tasks, are
+    shown without a rank, and do not push others down, unless `include_marked`.
     """
     names, tasks = _names(rows), _tasks(rows)
     by_task: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -72,7 +80,10 @@ def make_leaderboard(rows: Sequence[Mapping[str, Any]]) -> Leaderboard:
         better[task] = bool(first["higher_is_better"][metrics[task]])
         for name, cell in _cells(own, names, better[task]).items():
             cells[task, name] = cell
-    ranks = _ranks(cells, better)
+    unranked = {
+        names[_identity(row)] for row in rows if row.get("meta_learning") == "excluded" and not include_marked
+    }
+    ranks = _ranks({key: cell for key, cell in cells.items() if key[1] not in unranked}, better)
     standings = [_standing(name, rows, names, cells, ranks) for name in sorted(set(names.values()))]
     standings.sort(key=lambda s: (s.rank is None, s.rank or 0.0, s.framework))
     return Leaderboard(
@@ -182,6 +193,7 @@ def _standing(
     own = [row for row in rows if names[_identity(row)] == name]
     mine = [rank for (_, other), rank in ranks.items() if other == name]
     times = [row["fit_s"] for row in own if row["status"] == "ok" and row["fit_s"] is not None]
+    shares = [row["fit_s"] / row["budget_s"] for row in own if row["fit_s"] is not None and row["budget_s"]]
     return Standing(
         framework=name,
         rank=sum(mine) / len(mine) if mine else None,
@@ -194,6 +206,8 @@ def _standing(
         constant_predictions=sum(
             bool(row["constant_predictions"]) and row["role"] != "constant" for row in own
         ),
+        fit_share=max(shares, default=None),
+        meta_learning=str(own[0].get("meta_learning", "")),
     )
 
 
@@ -237,10 +251,13 @@ def _warnings(
     on = [
         {task for (task, name), cell in cells.items() if name == standing.framework and cell.mean is not None}
         for standing in standings
+        if standing.rank is not None
     ]
     if any(tasks != on[0] for tasks in on):
         out.append("Not all frameworks have results on the same tasks: average ranks are not comparable.")
     for standing in standings:
+        if standing.meta_learning:
+            out.append(_meta_learned(standing))
         if standing.constant_predictions:
             out.append(
                 f"{standing.framework} gave constant predictions in {standing.constant_predictions} job(s)."
@@ -248,3 +265,11 @@ def _warnings(
     if any(standing.imputed for standing in standings) and not any(row["role"] == "constant" for row in rows):
         out.append("Failed folds count as the worst result of the fold: the constant predictor was not run.")
     return tuple(out)
+
+
+def _meta_learned(standing: Standing) -> str:
+    said = f"{standing.framework} was meta-trained on public data sets, perhaps on these"
+    if standing.meta_learning != "excluded":
+        return f"{said}: read its results with care."
+    ranked = "it is ranked because that was asked for" if standing.rank is not None else "it is not ranked"
+    return f"{said}, and none can be kept out of it: {ranked}."

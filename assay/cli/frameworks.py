@@ -1,19 +1,27 @@
-"""`assay framework list|show|check|new|install`."""
+"""`assay framework list|show|check|new|install|lock`."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import Json, Tier
+from assay.cli.check import check
+from assay.cli.options import Json
 from assay.cli.output import print_json, print_table
 from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.frameworks.spec import FrameworkSpec
+    from assay.settings import Settings
 
 __all__ = ["register"]
 
 Name = Annotated[str, typer.Argument(help="A name, name:version, a folder, or file.py:Class.")]
+Names = Annotated[list[str], typer.Argument(help="Names, name:version, sets such as 2026Q4, or folders.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -24,6 +32,7 @@ def register(app: typer.Typer) -> None:
     own.command("check")(check)
     own.command("new")(new)
     own.command("install")(install)
+    own.command("lock")(lock)
     app.add_typer(own, name="framework")
 
 
@@ -72,26 +81,6 @@ def show(name: Name, json: Json = False) -> None:
     )
 
 
-def check(name: Name, tier: Tier = "auto") -> None:
-    """Run a framework on small tasks of every kind and say whether it honours the contract.
-
-    \b
-    Examples:
-      assay framework check random_forest
-      assay framework check ./my_framework
-    """
-    from assay.testing import check_framework
-
-    failed = 0
-    for claim in check_framework(name, tier):
-        failed += bool(claim.problem)
-        print(
-            f"{'FAIL' if claim.problem else 'ok  '} {claim.claim}"
-            + (f": {claim.problem}" if claim.problem else "")
-        )
-    raise typer.Exit(1 if failed else 0)
-
-
 def new(
     name: Annotated[str, typer.Argument(help="The framework's name: letters, digits, _.")],
     folder: Annotated[Path | None, typer.Option(help="Where to make it; default: ./NAME.")] = None,
@@ -112,21 +101,101 @@ def new(
     print(f"Made {path}. Try it: assay run ./{path} bundled 1m1c, or assay framework check ./{path}")
 
 
-def install(name: Name) -> None:
-    """Build the environment of a framework from its lock file.
+def install(
+    names: Names,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be downloaded; install nothing.")
+    ] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Build anew what is there already.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Use what uv has in its cache only.")] = False,
+) -> None:
+    """Build the environments of frameworks from their lock files, outside the source tree, for all runs to use.
 
     \b
-    Example:
-      assay framework install ./my_framework
+    Examples:
+      assay framework install flaml tpot:0.12.2
+      assay framework install 2026Q4 --dry-run
+      assay framework install ./my_framework --rebuild
     """
-    from assay.frameworks.envs import build_environment
-    from assay.frameworks.spec import find_framework
+    from assay.errors import UserError
+    from assay.frameworks.spec import find_frameworks
     from assay.settings import Settings
 
-    spec = find_framework(name)
+    settings = Settings.from_environment()
+    settings = replace(settings, offline=True) if offline else settings
+    failed = []
+    for spec in find_frameworks(",".join(names)):
+        try:
+            _show_install(spec, settings) if dry_run else _install(spec, settings, rebuild)
+        except UserError as error:
+            failed.append(spec.name)
+            print(f"{spec.name} {spec.version}: {error}", file=sys.stderr)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _install(spec: FrameworkSpec, settings: Settings, rebuild: bool) -> None:
+    from assay.cli.progress import tell_install
+    from assay.frameworks.envs import environment_folder, environment_of, read_ready
+    from assay.frameworks.install import build_environment
+
     if spec.environment != "own":
-        print(f"{spec.name} runs on Assay's own interpreter: nothing to install.")
+        found = environment_of(spec, settings).python
+        print(f"{spec.name} {spec.version} has no environment of its own; it runs with {found}.")
         return
+    build_environment(spec, settings, lambda line: tell_install(f"{spec.name} {spec.version}", line), rebuild)
+    folder = environment_folder(spec, settings)
+    ready = read_ready(folder)
     print(
-        f"{spec.name} {spec.version} is ready: {build_environment(spec, Settings.from_environment()).python}"
+        f"{spec.name} {spec.version} is ready: {len(ready['packages'])} packages, {ready['size_mb']} MB, "
+        f"built in {ready['seconds']:.0f} s, in {folder}"
+    )
+
+
+def _show_install(spec: FrameworkSpec, settings: Settings) -> None:
+    """Print what an install would fetch."""
+    from assay.frameworks.downloads import planned_downloads
+
+    found = planned_downloads(spec, settings)
+    if not found.needed:
+        print(f"{spec.name} {spec.version}: nothing to do ({found.why}).")
+        return
+    known = [size for size in found.sizes.values() if size is not None]
+    unknown = len(found.sizes) - len(known)
+    about = f"{sum(known) / 1e6:.0f} MB" + (f" and {unknown} of unknown size" if unknown else "")
+    largest = sorted(((size or 0, name) for name, size in found.sizes.items()), reverse=True)[:3]
+    print(
+        f"{spec.name} {spec.version}: Python {spec.python}, {len(found.sizes)} packages, {about} at most to download"
+        f" (largest: {', '.join(f'{name} {size / 1e6:.0f} MB' for size, name in largest)}); into {found.folder}"
+    )
+
+
+def lock(
+    name: Name,
+    to: Annotated[
+        Path | None, typer.Option(help="Write it to a folder of yours that extends the framework.")
+    ] = None,
+) -> None:
+    """Resolve what a framework requires, now, and write it as a lock; `:latest` takes its newest version.
+
+    \b
+    Examples:
+      assay framework lock flaml
+      assay framework lock flaml:latest --to ./my_flaml
+    """
+    from assay.frameworks.locks import make_lock
+    from assay.frameworks.spec import find_framework
+    from assay.frameworks.template import write_lock
+    from assay.settings import Settings
+
+    word, _, asked = name.rpartition(":") if ":" in name else (name, "", "")
+    spec = find_framework(word if asked == "latest" else name, unlocked=True)
+    if spec.environment != "own":
+        raise ConfigError(f"{spec.name} has no environment of its own, so there is nothing to lock.")
+    wanted = "" if asked == "latest" else spec.version
+    version, text = make_lock(spec, wanted, Settings.from_environment(), lambda line: None)
+    path, before = write_lock(spec, version, text, to)
+    changed = len({*text.splitlines()} - {*before.splitlines()})
+    print(
+        f"Wrote {path}: {len(text.splitlines()) - 1} packages, {changed} lines new. Use it: {spec.name}:{version}"
     )

@@ -14,15 +14,29 @@ if TYPE_CHECKING:
     from assay.suites.select import Selection
 
 __all__ = [
+    "Constraint",
+    "Folds",
     "Json",
     "MaxCategorical",
     "MaxClasses",
     "MaxRows",
+    "Metrics",
     "MinCategorical",
     "MinClasses",
     "MinRows",
     "Missing",
+    "NoInstall",
+    "Offline",
+    "Oversubscribe",
+    "Parallel",
+    "RerunStale",
+    "ResultStore",
+    "RetryFailed",
+    "Seed",
+    "Set",
     "StoreOption",
+    "SuiteName",
+    "Target",
     "Tasks",
     "Tier",
     "Types",
@@ -45,6 +59,34 @@ Missing = Annotated[
 MinCategorical = Annotated[float | None, typer.Option(help="Least share of categorical features, 0 to 1.")]
 MaxCategorical = Annotated[float | None, typer.Option(help="Highest share of categorical features, 0 to 1.")]
 
+# What is run, and how: the same words for `run` and `compare`.
+SuiteName = Annotated[
+    str, typer.Argument(help="A name, a YAML file, openml/s/ID, openml/t/ID, or a data file.")
+]
+Constraint = Annotated[str | None, typer.Argument(help="1h8c, 10m4c16g, or a name; default: the suite's.")]
+Target = Annotated[str | None, typer.Option(help="The target column, where SUITE is a data file.")]
+Folds = Annotated[list[int] | None, typer.Option("--fold", "-f", help="Only these folds.")]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", "-m", help="Instead of the tasks' own; the first is optimised."),
+]
+Parallel = Annotated[int | None, typer.Option("--parallel", "-p", help="At most so many jobs at a time.")]
+ResultStore = Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")]
+Seed = Annotated[int, typer.Option(help="The run's seed; each job's follows from it, its task and its fold.")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="framework.key=value")]
+Oversubscribe = Annotated[
+    bool,
+    typer.Option("--oversubscribe", help="Run a constraint the machine cannot give, with what is here."),
+]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed jobs again.")]
+RerunStale = Annotated[
+    bool, typer.Option("--rerun-stale", help="Run jobs again whose adapter or lock has changed.")
+]
+NoInstall = Annotated[
+    bool, typer.Option("--no-install", help="Build no environments: what is not installed is a setup row.")
+]
+Offline = Annotated[bool, typer.Option("--offline", help="Use no network at all.")]
+
 StoreOption = Annotated[Path, typer.Option("--store", metavar="DIR", help="The store.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Tier = Annotated[
@@ -64,10 +106,10 @@ TYPES = ("binary", "multiclass", "regression")
 def make_selection(
     names: list[str] | None,
     types: list[str] | None,
-    rows: Bounds,
-    classes: Bounds,
-    missing: bool | None,
-    categorical: Bounds,
+    rows: Bounds = (None, None),
+    classes: Bounds = (None, None),
+    missing: bool | None = None,
+    categorical: Bounds = (None, None),
 ) -> Selection:
     """Return what the options above say of the tasks wanted."""
     from assay.suites.select import Selection

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assay.jobs.plan import Plan
     from assay.runs.run import Event
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "tell_install"]
 
 
 class Progress:
@@ -24,6 +24,8 @@ class Progress:
         self.total = len(plan.jobs)
         self.done = len(done)
         self._known = done
+        names = [name for name, _ in {(spec.name, spec.version) for spec in plan.frameworks}]
+        self._several = {name for name in names if names.count(name) > 1}  # versions side by side
         self.failed: Counter[str] = Counter()
         self.running: dict[str, str] = {}
         self._finished = 0
@@ -70,7 +72,12 @@ class Progress:
     def tell(self, event: Event) -> None:
         """Take an event of the run."""
         job = event.job
-        name = f"{job.framework} on {job.task}, fold {job.fold if not job.repeat else f'{job.repeat}.{job.fold}'}"
+        who = f"{job.framework}:{job.version}" if job.framework in self._several else job.framework
+        name = f"{who} on {job.task}, fold {job.fold if not job.repeat else f'{job.repeat}.{job.fold}'}"
+        if event.kind == "install":
+            if not self._quiet:
+                tell_install(f"{job.framework} {job.version}", event.text)
+            return
         if event.kind == "waiting":
             if not self._quiet:
                 cores = job.constraint.cores
@@ -103,3 +110,9 @@ class Progress:
             from rich.markup import escape
 
             self._live.console.print(escape(text), highlight=False)
+
+
+def tell_install(framework: str, line: str) -> None:
+    """Show one step of an install; not the hundred packages uv lists."""
+    if line.strip() and not line.lstrip().startswith(("+", "-", "~", "warning:")):
+        print(visible(f"{framework}: {line.strip()[:160]}"), file=sys.stderr, flush=True)

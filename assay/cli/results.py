@@ -172,7 +172,16 @@ def score(
     print_table("", columns, lines)
 
 
-def leaderboard(store: StoreOption = STORE, json: Json = False) -> None:
+def leaderboard(
+    store: StoreOption = STORE,
+    include_marked: Annotated[
+        bool,
+        typer.Option(
+            "--include-marked", help="Rank frameworks that learned from public data beforehand too."
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
     """Rank the frameworks: average rank over tasks, failures imputed by the constant predictor and counted.
 
     \b
@@ -184,9 +193,9 @@ def leaderboard(store: StoreOption = STORE, json: Json = False) -> None:
     opened = open_store(store)
     if not json:
         make(opened)
-        show_leaderboard(opened.rows())
+        show_leaderboard(opened.rows(), include_marked)
         return
-    board = make(opened)
+    board = make(opened, include_marked)
     cells = [
         {"task": t, "framework": f, "metric": board.metrics[t], **c.__dict__}
         for (t, f), c in board.cells.items()
@@ -197,13 +206,13 @@ def leaderboard(store: StoreOption = STORE, json: Json = False) -> None:
     )
 
 
-def show_leaderboard(rows: Sequence[dict[str, Any]]) -> None:
+def show_leaderboard(rows: Sequence[dict[str, Any]], include_marked: bool = False) -> None:
     """Print standings and, per task, the mean of its metric."""
     from assay.analysis.leaderboard import make_leaderboard
 
     if not rows:
         return
-    board = make_leaderboard(rows)
+    board = make_leaderboard(rows, include_marked)
     tasks = list(board.metrics)
     shown = tasks if len(tasks) <= 8 else []
     heads = [
@@ -215,11 +224,17 @@ def show_leaderboard(rows: Sequence[dict[str, Any]]) -> None:
         means = [f"{number(cell.mean)}{'*' if cell.imputed else ''}" if cell else "–" for cell in cells]
         rank = "–" if standing.rank is None else f"{standing.rank:.2f}"
         done = f"{standing.ok}/{standing.ok + standing.failed}"
-        lines.append([standing.framework, rank, standing.wins, done, seconds(standing.fit_s), *means])
-    columns = ["framework", ">rank", ">wins", ">ok", ">fit (median)", *heads]
+        share = "–" if standing.fit_share is None else f"{standing.fit_share:.0%}"
+        mark = "†" if standing.meta_learning else ""
+        lines.append(
+            [standing.framework + mark, rank, standing.wins, done, seconds(standing.fit_s), share, *means]
+        )
+    columns = ["framework", ">rank", ">wins", ">ok", ">fit (median)", ">of budget (max)", *heads]
     print_table("", columns, lines)
     if any(cell.imputed for cell in board.cells.values()):
         print("* with failed folds imputed")
+    if any(standing.meta_learning for standing in board.standings):
+        print("† learned from public data sets beforehand")
     print(f"trust: {board.trust}")
     for warning in board.warnings:
         print(f"warning: {warning}")

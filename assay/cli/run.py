@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import builtins
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.options import (
+    Constraint,
+    Folds,
     Json,
     MaxCategorical,
     MaxClasses,
     MaxRows,
+    Metrics,
     MinCategorical,
     MinClasses,
     MinRows,
     Missing,
+    NoInstall,
+    Offline,
+    Oversubscribe,
+    Parallel,
+    RerunStale,
+    ResultStore,
+    RetryFailed,
+    Seed,
+    Set,
+    SuiteName,
+    Target,
     Tasks,
     Tier,
     Types,
@@ -37,7 +51,7 @@ if TYPE_CHECKING:
     from assay.store.store import Store
     from assay.suites.suite import Suite
 
-__all__ = ["register"]
+__all__ = ["check_tier", "find_settings", "register", "run_with_progress", "store_words"]
 
 TIERS = ("auto", "strict", "landlock", "plain")
 Rows = list[dict[str, Any]]
@@ -53,15 +67,11 @@ def run(
     frameworks: Annotated[
         str, typer.Argument(help="Names, name:version, folders or file.py:Class; comma-separated.")
     ],
-    suite: Annotated[
-        str, typer.Argument(help="A name, a YAML file, openml/s/ID, openml/t/ID, or a data file.")
-    ],
-    constraint: Annotated[
-        str | None, typer.Argument(help="1h8c, 10m4c16g, or a name; default: the suite's.")
-    ] = None,
-    target: Annotated[str | None, typer.Option(help="The target column, where SUITE is a data file.")] = None,
+    suite: SuiteName,
+    constraint: Constraint = None,
+    target: Target = None,
     task: Tasks = None,
-    fold: Annotated[list[int] | None, typer.Option("--fold", "-f", help="Only these folds.")] = None,
+    fold: Folds = None,
     type: Types = None,
     min_rows: MinRows = None,
     max_rows: MaxRows = None,
@@ -70,32 +80,21 @@ def run(
     missing: Missing = None,
     min_categorical: MinCategorical = None,
     max_categorical: MaxCategorical = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", "-m", help="Instead of the tasks' own; the first is optimised."),
-    ] = None,
-    parallel: Annotated[
-        int | None, typer.Option("--parallel", "-p", help="At most so many jobs at a time.")
-    ] = None,
-    store: Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")] = STORE,
-    seed: Annotated[
-        int, typer.Option(help="The run's seed; each job's follows from it, its task and its fold.")
-    ] = 0,
-    set: Annotated[list[str] | None, typer.Option("--set", help="framework.key=value")] = None,
+    metric: Metrics = None,
+    parallel: Parallel = None,
+    store: ResultStore = STORE,
+    seed: Seed = 0,
+    set: Set = None,
     constraints: Annotated[Path | None, typer.Option(help="A YAML file with named constraints.")] = None,
     tier: Tier = "auto",
-    oversubscribe: Annotated[
-        bool,
-        typer.Option("--oversubscribe", help="Run a constraint the machine cannot give, with what is here."),
-    ] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed jobs again.")] = False,
-    rerun_stale: Annotated[
-        bool, typer.Option("--rerun-stale", help="Run jobs again whose adapter or lock has changed.")
-    ] = False,
+    oversubscribe: Oversubscribe = False,
+    retry_failed: RetryFailed = False,
+    rerun_stale: RerunStale = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and its cost; run nothing.")
     ] = False,
-    offline: Annotated[bool, typer.Option("--offline", help="Use no network at all.")] = False,
+    no_install: NoInstall = False,
+    offline: Offline = False,
     json: Json = False,
 ) -> None:
     """Run frameworks on a suite under a constraint. The same command again continues where it stopped.
@@ -106,16 +105,12 @@ def run(
       assay run mymodel.py:MyEstimator my.csv 1m2c --target y
       assay run random_forest bundled 10m2c --task iris --fold 0 --dry-run
     """
-    from dataclasses import replace
-
     from assay import api
     from assay.runs.executors.local import Local
     from assay.runs.run import RunOptions
-    from assay.settings import Settings
     from assay.store.store import Store
 
-    if tier not in TIERS:
-        raise ConfigError(f"--tier {tier}: choose one of {', '.join(TIERS)}.")
+    check_tier(tier)
     wanted = make_selection(
         task,
         type,
@@ -124,8 +119,7 @@ def run(
         missing,
         (min_categorical, max_categorical),
     )
-    settings = Settings.from_environment()
-    settings = replace(settings, offline=True) if offline else settings
+    settings = find_settings(offline)
     known = _suite(suite, target, constraints, settings)
     tasks = api.load_tasks(known, settings, wanted)
     specs = api.find_frameworks(frameworks, parse_settings(set or []))
@@ -133,28 +127,50 @@ def run(
         known, specs, constraint, tasks=tasks, folds=fold, seed=seed, metrics=metric or [], settings=settings
     )
     executor = Local(parallel)
+    options = RunOptions(tier, oversubscribe, retry_failed, rerun_stale, not no_install)
     if not oversubscribe:
         api.check_plan(jobs)  # before a store is made for nothing
     if dry_run:
-        _show_plan(jobs, store, executor, RunOptions(tier, oversubscribe, retry_failed, rerun_stale), json)
+        _show_plan(jobs, store, executor, options, json)
         return
     opened = Store(store)
-    done = {key for key, state in opened.states().items() if state.state == "done"}
-    again = retry_failed or rerun_stale  # then what is done may run once more
-    with Progress(
-        jobs, builtins.set() if again else {job.key for job in jobs.jobs} & done, quiet=json
-    ) as progress:
+    run_with_progress(jobs, opened, executor, options, settings, quiet=json)
+    raise typer.Exit(1 if _show_results(jobs, opened, json) else 0)
+
+
+def check_tier(tier: str) -> None:
+    """Refuse a tier that there is not."""
+    if tier not in TIERS:
+        raise ConfigError(f"--tier {tier}: choose one of {', '.join(TIERS)}.")
+
+
+def find_settings(offline: bool) -> Settings:
+    """Return the settings of the environment, without network if that is asked for."""
+    from dataclasses import replace
+
+    from assay.settings import Settings
+
+    settings = Settings.from_environment()
+    return replace(settings, offline=True) if offline else settings
+
+
+def run_with_progress(
+    jobs: Plan, store: Store, executor: Local, options: RunOptions, settings: Settings, quiet: bool
+) -> None:
+    """Run what is missing of a plan and show how far it is; Ctrl-C says how to go on, and ends with 130."""
+    from assay import api
+
+    done = {key for key, state in store.states().items() if state.state == "done"}
+    again = options.retry_failed or options.rerun_stale  # then what is done may run once more
+    known = set() if again else {job.key for job in jobs.jobs} & done
+    with Progress(jobs, known, quiet=quiet) as progress:
         try:
-            api.run(
-                jobs, opened, executor, tier=tier, oversubscribe=oversubscribe, retry_failed=retry_failed,
-                rerun_stale=rerun_stale, settings=settings, tell=progress.tell,
-            )  # fmt: skip
+            api.run(jobs, store, executor, settings=settings, tell=progress.tell, **asdict(options))
         except KeyboardInterrupt:
             progress.close()
             print("Stopped. Finished jobs are kept; go on with the same command:", file=sys.stderr)
             print(f"  assay {shlex.join(sys.argv[1:])}", file=sys.stderr)
             raise typer.Exit(130) from None
-    raise typer.Exit(1 if _show_results(jobs, opened, json) else 0)
 
 
 def _suite(name: str, target: str | None, constraints: Path | None, settings: Settings) -> Suite:
@@ -226,9 +242,10 @@ def _show_results(jobs: Plan, store: Store, json: bool) -> int:
 
 
 def _hints(rows: Rows, failed: Rows, jobs: Plan, store: Store) -> None:
-    where = "" if store.folder.root == STORE.absolute() else f" --store {_relative(store.folder.root)}"
-    digests = {(spec.name, spec.version): spec.digest() for spec in jobs.frameworks}
-    stale = sum(row["framework_digest"] != digests[row["framework"], row["version"]] for row in rows)
+    from assay.api import count_stale
+
+    where = store_words(store)
+    stale = count_stale(jobs, rows)
     for framework, name in jobs.unsuited:
         print(f"{framework} does not do tasks of the type of {name}: not run.")
     if stale:
@@ -238,6 +255,11 @@ def _hints(rows: Rows, failed: Rows, jobs: Plan, store: Store) -> None:
     print(
         f"Results are in {_relative(store.folder.root)}. Next: assay results{where}, assay leaderboard{where}"
     )
+
+
+def store_words(store: Store) -> str:
+    """Return what a command has to be told to use this store: nothing where it is the default."""
+    return "" if store.folder.root == STORE.absolute() else f" --store {_relative(store.folder.root)}"
 
 
 def _relative(path: Path) -> str:

@@ -133,6 +133,42 @@ class Train(Rows):
                 raise ValueError("report() cannot set %r: the child writes that itself" % name)
         self.reported.update(plain(facts))
 
+    def metric_as(self, names: Mapping[str, Any]) -> Any:
+        """Return the framework's own name for the metric to optimise, given its names by ours.
+
+        Where it has none for the task's metric it gets that of `auc`, `logloss` or `rmse`, by the task's type,
+        and the row says so.
+        """
+        if self.metric not in names:
+            usual = {"binary": "auc", "multiclass": "logloss", "regression": "rmse"}[self.type]
+            self.report(optimised=usual)
+            return names[usual]
+        return names[self.metric]
+
+    def hold_out(self, share: float) -> Any:
+        """Return two arrays of row numbers: to learn from, and to validate on; stratified, the same for a seed.
+
+        A class of one row is learned from.
+        """
+        random = np.random.RandomState(self.seed % 2**32)
+        groups = [np.flatnonzero(self.y == code) for code in np.unique(self.y)]
+        if not self.is_classification:
+            groups = [np.arange(self.n_rows)]
+        shuffled = [random.permutation(rows) for rows in groups]
+        counts = [int(round(share * len(rows))) for rows in shuffled]
+        learn = np.concatenate([rows[count:] for rows, count in zip(shuffled, counts)])
+        return np.sort(learn), np.sort(np.concatenate([rows[:count] for rows, count in zip(shuffled, counts)]))
+
+    def write_trace(self, points: Iterable[Sequence[Any]], metric: str, higher_is_better: bool) -> None:
+        """Keep what was tried: (seconds since fit began, validation score in the framework's terms, name)."""
+        rows = [[plain(cell) for cell in point] for point in points]
+        kept = sorted(
+            (row for row in rows if row[0] is not None and row[1] is not None), key=lambda row: row[0]
+        )
+        said = {"metric": metric, "higher_is_better": higher_is_better, "points": kept}
+        text = json.dumps(said, allow_nan=False).encode()
+        _replace(self.artifacts / "trace.json", lambda file: file.write(text))
+
     def write_oof(self, predictions: Mapping[str, Any], folds: Any = None) -> None:
         """Keep out-of-fold predictions: per configuration an array over the training rows (n or n×k)."""
         arrays: Dict[str, Any] = {
@@ -145,6 +181,11 @@ class Train(Rows):
                 raise ValueError("%s has %d rows, the training data %d" % (name, len(array), self.n_rows))
         arrays["names"] = np.array([str(name) for name in predictions], dtype=str)
         _replace(self._out / "oof.npz", lambda file: np.savez(file, **arrays))
+
+
+def passed(params: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the parameters that are the framework's: those that start with `_` steer the adapter only."""
+    return {name: value for name, value in params.items() if not name.startswith("_")}
 
 
 class Budget:

@@ -1,4 +1,4 @@
-"""Turn typed rows into one matrix of numbers, for learners that want nothing else.
+"""Turn typed rows into what learners want: one matrix of numbers, or a DataFrame of few plain types.
 
 Standard library and numpy only, Python 3.8's language: it runs beside the adapters, as `assay_encode`.
 """
@@ -76,6 +76,40 @@ class Encoder:
         if self.impute:
             values = np.where(np.isnan(values), plan["fill"], values)
         return ((values - plan["mean"]) / plan["deviation"])[:, None]
+
+
+def plain_frame(rows: Any, categories: str = "category", dates: str = "number", text: str = "keep") -> Any:
+    """Return rows as a DataFrame that most libraries take: columns `c0`, `c1` …, float64 but for categories and text.
+
+    Booleans become 0.0 and 1.0, missing NaN. Categories are pandas categories, or with "text" strings (missing
+    None). Dates are days since 1970, or with "date" datetimes. Text is kept as strings (missing None), or left
+    out with "drop". Names are plain because several libraries refuse brackets, quotes or spaces in them.
+    """
+    import pandas as pd
+
+    data = {}
+    for i, (array, column) in enumerate(zip(rows.arrays, rows.columns)):
+        kind, name = column["kind"], "c%d" % i
+        if kind == "categorical":
+            levels = np.array([*column["categories"], None], dtype=object)  # code -1 is the last: missing
+            data[name] = levels[array]
+            if categories == "category":
+                data[name] = pd.Categorical.from_codes(array, pd.Index(column["categories"], dtype=object))
+        elif kind == "text":
+            if text == "keep":
+                data[name] = array
+        elif kind == "date" and dates == "date":
+            data[name] = array.view("datetime64[ns]")
+        else:
+            data[name] = _numbers(array, kind)
+    series = {
+        name: pd.Series(values, dtype=object if _is_text(values) else None) for name, values in data.items()
+    }
+    return pd.DataFrame(series, index=pd.RangeIndex(rows.n_rows))
+
+
+def _is_text(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype == object
 
 
 def _numbers(array: Any, kind: str) -> Any:

@@ -1,35 +1,40 @@
-"""Where a framework runs: Assay's own interpreter, or an environment of its own built from its lock file."""
+"""Where a framework runs: Assay's own interpreter, an environment of its own, or a program on the machine."""
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
+import json
 import os
+import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from assay.errors import NotInstalled
 from assay.frameworks.spec import FrameworkSpec
 from assay.settings import Settings
 
-__all__ = ["Environment", "build_environment", "environment_of", "find_python", "interpreters"]
+__all__ = ["Environment", "environment_folder", "environment_of", "lock_digest", "read_ready"]
 
 READY = "assay-ready"
+CACHE = "assay-cache"
 
 
 @dataclass(frozen=True)
 class Environment:
-    """An interpreter and the folders it needs to see; `lock` lists the packages in it, one `name==version` a line."""
+    """An interpreter and the folders it needs to see; `lock` lists the packages in it, one `name==version` a line.
+
+    `environ` are variables a child needs beside those every child gets.
+    """
 
     python: Path
     readable: tuple[Path, ...]
     lock: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -39,22 +44,45 @@ class Environment:
 
 def environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
     """Return where the framework runs; raises NotInstalled with the remedy when it cannot here."""
+    for program in spec.programs:
+        if shutil.which(program) is None:
+            raise NotInstalled(_missing_program(spec, program))
     if spec.environment == "none":
-        program = shutil.which(spec.command[0])
-        if program is None and not spec.command[0].startswith("{framework}"):
-            raise NotInstalled(
-                f"Framework {spec.name} needs the program '{spec.command[0]}', which is not on the PATH."
-            )
-        return Environment(Path(program or spec.command[0]), _program_folders(program))
+        return _program(spec)
     if spec.environment == "assay":
-        return Environment(Path(sys.executable), _folders(Path(sys.executable)), _own_packages())
+        python = Path(sys.executable)
+        folders = [Path(sys.prefix), Path(sys.base_prefix)]
+        return Environment(python, _outside_usr(folders, python), _own_packages(), dict(spec.environ))
     folder = environment_folder(spec, settings)
-    if not (folder / READY).exists():
+    problem = broken(folder)
+    if problem:
         raise NotInstalled(
-            f"Framework {spec.name} {spec.version} is not installed here. Run `assay framework install {spec.address}`."
+            f"Framework {spec.name} {spec.version} is not installed here: {problem}. "
+            f"Run `assay framework install {spec.address}`."
         )
     python = folder / "bin" / "python"
-    return Environment(python, _folders(python), spec.lock.read_text(encoding="utf-8") if spec.lock else "")
+    environ = {key: value.replace("{cache}", str(folder / CACHE)) for key, value in spec.environ.items()}
+    lock = spec.lock.read_text(encoding="utf-8") if spec.lock else ""
+    return Environment(
+        python, _outside_usr([folder, Path(read_ready(folder)["base"])], python), lock, environ
+    )
+
+
+def _missing_program(spec: FrameworkSpec, program: str) -> str:
+    said = f"Framework {spec.name} needs the program '{program}', which is not on the PATH"
+    return f"{said}. {spec.programs[program] or 'Install it'}."
+
+
+def _program(spec: FrameworkSpec) -> Environment:
+    name = spec.command[0]
+    program = shutil.which(name)
+    if program is None and not name.startswith("{framework}"):
+        raise NotInstalled(f"Framework {spec.name} needs the program '{name}', which is not on the PATH.")
+    if program is None:
+        return Environment(Path(name), (), environ=dict(spec.environ))
+    folders = dict.fromkeys([Path(program).absolute().parent, Path(os.path.realpath(program)).parent])
+    seen = tuple(path for path in folders if not path.is_relative_to("/usr") and path != Path("/bin"))
+    return Environment(Path(program), seen, environ=dict(spec.environ))
 
 
 @functools.cache
@@ -66,118 +94,59 @@ def _own_packages() -> str:
     return "\n".join([f"# Python {sys.version.split()[0]}", *sorted(found)]) + "\n"
 
 
-def _program_folders(program: str | None) -> tuple[Path, ...]:
-    """Return the folders a program outside /usr lies in, as it is named and as it really is."""
-    if program is None:
-        return ()
-    folders = dict.fromkeys([Path(program).absolute().parent, Path(os.path.realpath(program)).parent])
-    return tuple(path for path in folders if not path.is_relative_to("/usr") and path != Path("/bin"))
+def _outside_usr(folders: list[Path], python: Path) -> tuple[Path, ...]:
+    """Return the folders an interpreter reads beside /usr, which every child sees."""
+    every = [*folders, Path(os.path.realpath(python)).parent.parent]
+    return tuple(path for path in dict.fromkeys(every) if not path.is_relative_to("/usr"))
 
 
 def lock_digest(spec: FrameworkSpec) -> str:
-    """Return the digest of the lock file; environments are reused by it."""
-    return hashlib.sha256(spec.lock.read_bytes()).hexdigest() if spec.lock else ""
+    """Return the digest of all that an environment is made from; environments are reused by it.
+
+    Comments in a lock do not count.
+    """
+    recipe = spec.recipe
+    made_from: list[Any] = [_requirements(spec), spec.python, list(recipe.build), list(recipe.tools)]
+    if recipe.prepare is not None:
+        made_from.append(recipe.prepare.read_text(encoding="utf-8"))
+    return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
+
+
+def _requirements(spec: FrameworkSpec) -> list[str]:
+    lines = spec.lock.read_text(encoding="utf-8").splitlines() if spec.lock else []
+    return [line.split(" #")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
 def environment_folder(spec: FrameworkSpec, settings: Settings) -> Path:
-    """Return the folder of a framework's own environment, which may not exist yet."""
-    return settings.cache / "environments" / f"{spec.name}-{spec.version}-{lock_digest(spec)[:12]}"
+    """Return the folder of a framework's own environment, which may not exist yet.
 
-
-def _folders(python: Path) -> tuple[Path, ...]:
-    """Return the folders an interpreter reads: its environment and the installation below that."""
-    own = python == Path(sys.executable)
-    folders = [Path(sys.prefix), Path(sys.base_prefix)] if own else _prefixes(python)
-    folders.append(Path(os.path.realpath(python)).parent.parent)
-    return tuple(path for path in dict.fromkeys(folders) if not path.is_relative_to("/usr"))
-
-
-def _prefixes(python: Path) -> list[Path]:
-    code = "import sys; print(sys.prefix); print(sys.base_prefix)"
-    try:
-        done = subprocess.run(
-            [str(python), "-I", "-c", code], capture_output=True, text=True, check=True, timeout=60
-        )
-        return [Path(line) for line in done.stdout.split("\n")[:2]]
-    except (OSError, subprocess.SubprocessError) as error:
-        raise NotInstalled(
-            f"The interpreter {python} does not start ({error}). Remove {python.parent.parent} and install again."
-        ) from None
-
-
-def build_environment(spec: FrameworkSpec, settings: Settings) -> Environment:
-    """Build the framework's environment from its lock, or return the one that is there.
-
-    Safe to call from several processes at once; one that was interrupted is built anew.
+    Frameworks with the same lock share it; the package in its name is for people who look at the folder.
     """
-    if spec.environment != "own":
-        return environment_of(spec, settings)
-    folder = environment_folder(spec, settings)
-    with _locked(folder.with_name(folder.name + ".lock")):
-        if not (folder / READY).exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            python = find_python(spec.python)
-            uv = _uv()
-            environ = {
-                k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
-            }
-            if "PIP_FIND_LINKS" in environ:
-                environ.setdefault("UV_FIND_LINKS", environ["PIP_FIND_LINKS"])
-            _run([uv, "venv", "--quiet", "--python", str(python), str(folder)], environ, spec)
-            where = ["--python", str(folder / "bin/python"), *(["--offline"] if settings.offline else [])]
-            install = [uv, "pip", "install", "--quiet", "--compile-bytecode", *where]
-            _run([*install, "--requirement", str(spec.lock)], environ, spec)
-            (folder / READY).touch()
-    return environment_of(spec, settings)
+    package = re.match(r"[\w.-]*", spec.recipe.requires[0] if spec.recipe.requires else "lock")
+    title = package.group() if package else "lock"
+    return settings.cache / "environments" / f"{title}-{spec.version}-{lock_digest(spec)[:12]}"
 
 
-def _uv() -> str:
-    beside = Path(sys.executable).parent / "uv"
-    found = str(beside) if beside.exists() else shutil.which("uv")
-    if found is None:
-        raise NotInstalled("Environments are built with uv, which is not installed. Run `pip install uv`.")
-    return found
+def broken(folder: Path) -> str:
+    """Return what is wrong with an environment, cheaply seen: unfinished, without its interpreter or packages."""
+    if not folder.is_dir():
+        return "it has no environment yet"
+    try:
+        ready = read_ready(folder)
+    except (OSError, ValueError, KeyError):
+        return f"{folder} is unfinished"
+    if not os.access(folder / "bin" / "python", os.X_OK):
+        return f"the interpreter of {folder} is gone"
+    gone = set(ready["packages"]) - set(installed(folder))
+    return f"{folder} has lost {', '.join(sorted(gone)[:3])}" if gone else ""
 
 
-def _run(command: list[str], environ: dict[str, str], spec: FrameworkSpec) -> None:
-    done = subprocess.run(command, env=environ, capture_output=True, text=True)
-    if done.returncode != 0:
-        last = "\n".join(done.stderr.strip().splitlines()[-15:])
-        raise NotInstalled(f"The environment of {spec.name} {spec.version} could not be built:\n{last}")
+def read_ready(folder: Path) -> dict[str, Any]:
+    """Return what the install noted when it was done: base, packages, seconds, size_mb."""
+    said: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
+    return {name: said[name] for name in ("base", "packages", "seconds", "size_mb")}
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="ascii") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def interpreters() -> dict[str, Path]:
-    """Return the Python interpreters on this machine by version ("3.11"), Assay's own first."""
-    found = {f"{sys.version_info[0]}.{sys.version_info[1]}": Path(sys.executable)}
-    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
-    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
-    if os.access(pyenv, os.R_OK | os.X_OK):  # it may be another user's
-        folders += sorted((path / "bin" for path in pyenv.glob("3.*")), reverse=True)
-    for folder in folders:
-        if folder.name == "shims" or not os.access(folder, os.R_OK | os.X_OK):
-            continue
-        for path in folder.glob("python3.*"):
-            version = path.name.removeprefix("python")
-            if version.replace(".", "", 1).isdigit() and os.access(path, os.X_OK):
-                found.setdefault(version, path)
-    return dict(sorted(found.items(), key=lambda item: tuple(map(int, item[0].split(".")))))
-
-
-def find_python(version: str) -> Path:
-    """Return an interpreter of this version ("3.9"); empty means Assay's own."""
-    if not version:
-        return Path(sys.executable)
-    found = interpreters()
-    if version not in found:
-        raise NotInstalled(
-            f"Python {version} is not on this machine (there are {', '.join(found)}). Install it first."
-        )
-    return found[version]
+def installed(folder: Path) -> list[str]:
+    """Return the packages that lie in an environment, as the names of their metadata folders."""
+    return sorted(path.name for path in folder.glob("lib/python3*/site-packages/*.dist-info"))

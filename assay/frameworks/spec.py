@@ -16,7 +16,7 @@ from assay.plugins import entry_point_names, suggest
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["FrameworkSpec", "builtin_names", "find_framework", "find_frameworks", "list_frameworks"]
+__all__ = ["FrameworkSpec", "Recipe", "builtin_names", "find_framework", "find_frameworks", "list_frameworks"]
 
 HERE = Path(__file__).resolve().parent
 ROLES = ("constant", "baseline", "framework", "model")
@@ -27,6 +27,29 @@ CODE_FILES = (
     "encode.py",
     "adapter.py",
 )  # what lies beside a framework's own files
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an environment of a framework's own is locked and built.
+
+    Attributes:
+        requires: what the lock is resolved from; `{version}` stands for the version, the first names its package.
+        without: packages that others ask for and that are left out all the same.
+        overrides: requirements that stand in place of what others ask of the same packages.
+        build: constraints for what is built from source.
+        tools: packages whose programs must be there before the others are built.
+        installer: `uv`, or `pip` for what uv cannot install.
+        prepare: a script that fills the framework's caches once, at install: `prepare.py FOLDER`.
+    """
+
+    requires: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    build: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    installer: str = "uv"
+    prepare: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -44,6 +67,10 @@ class FrameworkSpec:
         files: further files, relative to the folder, that the adapter may read.
         stops_by: `count` or `time`; only the former promises the same predictions twice.
         network: whether its sandbox may reach the network; shown in every row.
+        programs: programs it needs on the machine, each with the remedy where it is missing.
+        environ: variables for the child; `{cache}` stands for the folder that `prepare` filled.
+        meta_learning: `marked` if it was meta-trained on public data sets, which may be the very ones it is
+            tested on; `excluded` if none of them can be kept out, so that it is not ranked by default.
     """
 
     name: str
@@ -64,6 +91,10 @@ class FrameworkSpec:
     files: tuple[Path, ...] = ()
     extends: str = ""
     project: str = ""
+    recipe: Recipe = field(default_factory=Recipe)
+    programs: Mapping[str, str] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict)
+    meta_learning: str = ""
 
     def __post_init__(self) -> None:
         try:
@@ -82,8 +113,9 @@ class FrameworkSpec:
 
     @property
     def address(self) -> str:
-        """Return the word by which it is found again: its name, or its folder."""
-        return self.name if self.folder.parent == HERE else str(self.folder)
+        """Return the word by which it is found again: its name, or its folder; with the version of a lock."""
+        word = self.name if self.folder.parent == HERE else str(self.folder)
+        return f"{word}:{self.version}" if self.lock is not None else word
 
     def digest(self) -> str:
         """Return a digest of the files that do the work: a circumstance, not part of the key."""
@@ -92,6 +124,8 @@ class FrameworkSpec:
             if path is not None:
                 total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
         total.update(repr((self.command, self.format, self.environment, self.python)).encode())
+        if self.environ:
+            total.update(repr(sorted(self.environ.items())).encode())
         return total.hexdigest()
 
     def with_params(self, params: Mapping[str, Any]) -> FrameworkSpec:
@@ -114,7 +148,7 @@ def list_frameworks() -> list[FrameworkSpec]:
 
 def find_frameworks(text: str, params: Mapping[str, Mapping[str, Any]] | None = None) -> list[FrameworkSpec]:
     """Return the frameworks of a comma-separated list; `params` are settings by framework name."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
+    words = [one for word in text.split(",") if word.strip() for one in _expand(word.strip())]
     if not words:
         raise ConfigError("No framework is named. Give one or several, for example constant,random_forest.")
     specs = [find_framework(word) for word in words]
@@ -130,8 +164,20 @@ def find_frameworks(text: str, params: Mapping[str, Mapping[str, Any]] | None = 
     return [spec.with_params((params or {}).get(spec.name, {})) for spec in specs]
 
 
-def find_framework(text: str) -> FrameworkSpec:
-    """Return the framework a word means: a name, `name:version`, a folder, or `file.py:Class`."""
+def _expand(word: str) -> list[str]:
+    """Return the frameworks of a named set (`2026Q4`, `mine.toml`), or the word itself."""
+    from assay.frameworks.locks import find_set, set_names
+
+    if word not in set_names() and not word.endswith(".toml"):
+        return [word]
+    return [f"{name}:{version}" for name, version in find_set(word).items()]
+
+
+def find_framework(text: str, unlocked: bool = False) -> FrameworkSpec:
+    """Return the framework a word means: a name, `name:version`, a folder, or `file.py:Class`.
+
+    With `unlocked` the version needs no lock yet.
+    """
     from assay.frameworks.toml import read_folder
 
     file, _, class_name = text.rpartition(":")
@@ -141,9 +187,9 @@ def find_framework(text: str) -> FrameworkSpec:
         raise ConfigError(f"'{text}' is a file: name the class in it, for example {text}:MyEstimator.")
     if "/" in text or text.startswith("."):
         folder, _, version = (text, "", "") if Path(text).exists() else text.rpartition(":")
-        return read_folder(Path(folder or text), find_framework, version if folder else "")
+        return read_folder(Path(folder or text), find_framework, version if folder else "", unlocked)
     name, _, version = text.partition(":")
-    return read_folder(_folder_of(name), find_framework, version)
+    return read_folder(_folder_of(name), find_framework, version, unlocked)
 
 
 def _folder_of(name: str) -> Path:

@@ -1,12 +1,13 @@
-"""The folder that `assay framework new` makes: small, commented, and working as it is."""
+"""The files that `assay framework new` and `lock` write: small, commented, and working as they are."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from assay.errors import ConfigError
+from assay.frameworks.spec import FrameworkSpec
 
-__all__ = ["write_template"]
+__all__ = ["write_lock", "write_template"]
 
 TOML = """\
 name = "{name}"
@@ -54,3 +55,23 @@ def write_template(name: str, folder: Path) -> Path:
     (folder / "framework.toml").write_text(TOML.format(name=name), encoding="utf-8")
     (folder / "adapter.py").write_text(ADAPTER.format(name=name), encoding="utf-8")
     return folder
+
+
+def write_lock(spec: FrameworkSpec, version: str, text: str, to: Path | None) -> tuple[Path, str]:
+    """Write a lock into the framework's folder, or into one that extends it; return its path and what was there."""
+    folder = to or spec.folder
+    toml = folder / "framework.toml"
+    try:
+        (folder / "locks").mkdir(parents=True, exist_ok=True)
+        if to is not None and not toml.exists():
+            toml.write_text(
+                f'name = "{spec.name}"\nextends = "{spec.name}"\nversion = "{version}"\n', encoding="utf-8"
+            )
+        path = folder / "locks" / f"{version}.txt"
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"{folder} cannot be written: {error.strerror}. Name a folder of yours with --to."
+        ) from None
+    return path, before

@@ -12,17 +12,31 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assay.data.border import validated
 from assay.errors import ConfigError
-from assay.frameworks.spec import FrameworkSpec
+from assay.frameworks.locks import find_version, locked_versions, set_names
+from assay.frameworks.spec import FrameworkSpec, Recipe
 
 __all__ = ["FrameworkFile", "read_folder"]
 
+RECIPE = {"requires", "without", "overrides", "build", "tools", "installer", "prepare"}
 TaskTypes = list[Literal["binary", "multiclass", "regression"]]
 
 
-class FrameworkFile(BaseModel):
-    """The keys of a `framework.toml`; docs/howto/add-a-framework.md explains each."""
+class VersionKeys(BaseModel):
+    """What may differ from version to version of a framework, under `[versions."0.12"]`."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    python: str = ""
+    adapter: str = "adapter.py"
+    requires: list[str] = []
+    without: list[str] = []
+    overrides: list[str] = []
+    build: list[str] = []
+    tools: list[str] = []
+
+
+class FrameworkFile(VersionKeys):
+    """The keys of a `framework.toml`; docs/howto/add-a-framework.md explains each."""
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]*$")
     description: str = ""
@@ -30,8 +44,6 @@ class FrameworkFile(BaseModel):
     version_of: str = ""
     role: Literal["constant", "baseline", "framework", "model"] = "framework"
     environment: Literal["assay", "own", "none"] = "assay"
-    python: str = ""
-    adapter: str = "adapter.py"
     command: list[str] = []
     format: Literal["npz", "csv", "parquet"] = "npz"
     types: TaskTypes = ["binary", "multiclass", "regression"]
@@ -40,21 +52,33 @@ class FrameworkFile(BaseModel):
     files: list[str] = []
     extends: str = ""
     project: str = ""
+    installer: Literal["uv", "pip"] = "uv"
+    prepare: str = ""
+    programs: dict[str, str] = {}
+    environ: dict[str, str] = {}
+    meta_learning: Literal["", "marked", "excluded"] = ""
+    versions: dict[str, VersionKeys] = {}
     params: dict[str, Any] = {}
 
 
-def read_folder(folder: Path, find: Callable[[str], FrameworkSpec], version: str = "") -> FrameworkSpec:
-    """Read a framework's folder; `find` resolves what it extends. `version` is the one asked for, if any."""
+def read_folder(
+    folder: Path, find: Callable[[str], FrameworkSpec], version: str = "", unlocked: bool = False
+) -> FrameworkSpec:
+    """Read a framework's folder; `find` resolves what it extends.
+
+    `version` is the one asked for, if any: a version, a named set, or `latest`. With `unlocked` a version needs
+    no lock: for making one.
+    """
     path = folder / "framework.toml"
     said = _parse(path)
     checked = _check(said, path)
     if not checked.extends:
-        return _spec(checked, folder, path, version)
+        return _spec(checked, folder, path, version, unlocked)
     base = _find_base(
         checked.extends, folder, path, find, "" if {"version", "version_of"} & set(said) else version
     )
     spec = _extend(base, checked, set(said), folder, path)
-    if version and spec.version != version:
+    if version not in ("", "latest", *set_names(), spec.version):
         raise ConfigError(
             f"{path} is version '{spec.version}', not '{version}'. Ask for {checked.name} alone."
         )
@@ -98,11 +122,15 @@ def _check(said: dict[str, Any], path: Path) -> FrameworkFile:
     return checked
 
 
-def _spec(said: FrameworkFile, folder: Path, path: Path, version: str) -> FrameworkSpec:
+def _spec(said: FrameworkFile, folder: Path, path: Path, version: str, unlocked: bool) -> FrameworkSpec:
     own = said.version or _version_of(said.version_of, path)
-    if said.environment != "own" and version not in ("", own or "0"):
+    if said.environment == "own":
+        version = find_version(said.name, version, folder) or own or find_version("", "latest", folder) or "0"
+        said = _for_version(said, version)
+    elif version not in ("", own or "0"):
         raise ConfigError(f"{path} is version '{own or '0'}', not '{version}'. Ask for {said.name} alone.")
-    version = version or own or "0"
+    else:
+        version = own or "0"
     return FrameworkSpec(
         name=said.name,
         version=version,
@@ -110,7 +138,7 @@ def _spec(said: FrameworkFile, folder: Path, path: Path, version: str) -> Framew
         description=said.description,
         role=said.role,
         environment=said.environment,
-        lock=_lock(folder, version, path) if said.environment == "own" else None,
+        lock=None if unlocked or said.environment != "own" else _lock(folder, version, path),
         python=said.python,
         adapter=_adapter(said, folder, path),
         command=tuple(said.command),
@@ -121,6 +149,35 @@ def _spec(said: FrameworkFile, folder: Path, path: Path, version: str) -> Framew
         params=said.params,
         files=_files(said, folder, path),
         project=said.project,
+        recipe=_recipe(said, folder, path),
+        programs=said.programs,
+        environ=said.environ,
+        meta_learning=said.meta_learning,
+    )
+
+
+def _for_version(said: FrameworkFile, version: str) -> FrameworkFile:
+    """Return the keys as they are for one version: `[versions."0.12"]` speaks of 0.12 and of 0.12.2."""
+    fitting = [key for key in said.versions if f"{version}.".startswith(f"{key}.")]
+    if not fitting:
+        return said
+    own = said.versions[max(fitting, key=len)]
+    return said.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
+
+
+def _recipe(said: FrameworkFile, folder: Path, path: Path) -> Recipe:
+    if said.prepare and not (folder / said.prepare).is_file():
+        raise ConfigError(
+            f"{path} names the script {said.prepare}, which is not in that folder. Write it there."
+        )
+    return Recipe(
+        requires=tuple(said.requires),
+        without=tuple(said.without),
+        overrides=tuple(said.overrides),
+        build=tuple(said.build),
+        tools=tuple(said.tools),
+        installer=said.installer,
+        prepare=folder / said.prepare if said.prepare else None,
     )
 
 
@@ -148,9 +205,10 @@ def _files(said: FrameworkFile, folder: Path, path: Path) -> tuple[Path, ...]:
 def _lock(folder: Path, version: str, path: Path) -> Path:
     lock = folder / "locks" / f"{version}.txt"
     if not lock.is_file():
-        there = ", ".join(sorted(file.stem for file in lock.parent.glob("*.txt"))) or "none"
+        there = ", ".join(locked_versions(folder)) or "none"
         raise ConfigError(
-            f"{path}: version '{version}' has no lock file locks/{version}.txt. There are: {there}."
+            f"{path}: version '{version}' has no lock file locks/{version}.txt. There are: {there}. "
+            "`assay framework lock` makes one."
         )
     return lock
 
@@ -173,7 +231,8 @@ def _extend(
 ) -> FrameworkSpec:
     """Return `base` with what the extending file says itself; its params are merged over the base's."""
     changes: dict[str, Any] = {"name": said.name, "extends": said.extends}
-    for key in ("description", "role", "stops_by", "network", "format", "project", "python", "environment"):
+    for key in ("description", "role", "stops_by", "network", "format", "project", "python", "environment",
+                "programs", "environ", "meta_learning"):  # fmt: skip
         if key in given:
             changes[key] = getattr(said, key)
     if "types" in given:
@@ -184,6 +243,10 @@ def _extend(
         changes.update(folder=folder, adapter=_adapter(said, folder, path), command=tuple(said.command))
     if "files" in given:
         changes["files"] = _files(said, folder, path)
+    if RECIPE & given:
+        own = _recipe(said, folder, path)
+        changed = {key: getattr(own, key) for key in RECIPE & given}
+        changes["recipe"] = replace(base.recipe, **changed)
     changes["params"] = {**base.params, **said.params}
     spec = replace(base, **changes)
     needs_lock = spec.environment == "own" and (base.lock is None or spec.version != base.version)

@@ -140,6 +140,7 @@ def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: Judged) -> d
         "version": job.version,
         "params": dict(job.params),
         "role": around.get("role", "framework"),
+        "meta_learning": around.get("meta_learning", ""),
         "task": job.task,
         "task_id": job.task_id,
         "task_digest": job.task_digest,

@@ -6,7 +6,7 @@ import compileall
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from assay.data.task import Task
 from assay.errors import InternalError, NotInstalled
 from assay.frameworks.envs import Environment, environment_of
 from assay.frameworks.fold_files import file_name
+from assay.frameworks.install import build_environment
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.folder import AttemptFolder, StoreFolder, write_json, write_replace
 from assay.jobs.job import Job
@@ -93,11 +94,13 @@ class Ready:
     problem: str = ""
 
 
-def make_ready(spec: FrameworkSpec, store: StoreFolder, settings: Settings) -> Ready:
-    """Copy the framework's scripts into the store and find its environment."""
+def make_ready(
+    spec: FrameworkSpec, store: StoreFolder, settings: Settings, install: bool, tell: Callable[[str], None]
+) -> Ready:
+    """Copy the framework's scripts into the store and find its environment, which is built first with `install`."""
     code = keep_code(spec, store)
     try:
-        environment = environment_of(spec, settings)
+        environment = build_environment(spec, settings, tell) if install else environment_of(spec, settings)
         keep_lock(environment, store)
         return Ready(spec, spec.digest(), code, environment)
     except NotInstalled as error:
@@ -163,6 +166,7 @@ def make_launch(
         "lock_digest": environment.digest,
         "fold_digest": files.digest,
         "role": spec.role,
+        "meta_learning": spec.meta_learning,
         "start": "cold",
         "network": spec.network,
         "machine": place.machine.to_json(),
@@ -182,6 +186,7 @@ def make_launch(
         framework=str(spec.folder.resolve()) if spec.command else "",
         readable=tuple(str(path) for path in environment.readable),
         hidden=_hidden(place, task),
+        environ=environment.environ,
         network=spec.network,
         cores_shared=resources.cores_shared,
         circumstances=circumstances,

@@ -34,21 +34,27 @@ Judge = Callable[[Job, AttemptFolder], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a plan is run: in which tier, and which finished jobs run again."""
+    """How a plan is run: in which tier, which finished jobs run again, and whether environments may be built."""
 
     tier: str
     oversubscribe: bool = False
     retry_failed: bool = False
     rerun_stale: bool = False
+    install: bool = True
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something a person may want to see: `start`, `done` with the row, or `waiting` for cores others hold."""
+    """Something a person may want to see.
+
+    `install` with a line about the environment of the job's framework; `waiting` for cores others hold; `start`;
+    `done` with the row.
+    """
 
     kind: str
     job: Job
     row: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
 
 
 def run_plan(
@@ -110,9 +116,8 @@ class _Run:
         self.folds = Folds(store.folder, settings)
         self.place = Place(store.folder, settings, machine)
         self.tasks: dict[str, Task] = {task.digest: task for task in plan.tasks}
-        self.frameworks = {
-            (s.name, s.version): make_ready(s, store.folder, settings) for s in plan.frameworks
-        }
+        self.frameworks: dict[tuple[str, str], Ready] = {}
+        self.specs = {(s.name, s.version): s for s in plan.frameworks}
         self.waiting = False
         self.jobs = {job.key: job for job in plan.jobs}
         self.running: dict[str, Job] = {}
@@ -123,9 +128,22 @@ class _Run:
         store.add(plan.jobs)
         self._finish_unjudged()
         states = store.states()
-        digests = {name: framework.digest for name, framework in self.frameworks.items()}
+        digests = {name: spec.digest() for name, spec in self.specs.items()}
         self.pending.extend(missing_jobs(plan, states, digests, options))
+        for job in {(job.framework, job.version): job for job in self.pending}.values():
+            self._make_ready(job)
         self.again.update(job.key for job in self.pending if states[job.key].state == "done")
+
+    def _make_ready(self, job: Job) -> None:
+        """See that the framework of a job can run; only frameworks with something left to do are looked at."""
+        name = job.framework, job.version
+        self.frameworks[name] = make_ready(
+            self.specs[name],
+            self.store.folder,
+            self.settings,
+            self.options.install,
+            lambda line: self.tell(Event("install", job, text=line)),
+        )
 
     def _framework(self, job: Job) -> Ready:
         return self.frameworks[job.framework, job.version]
@@ -221,7 +239,12 @@ class _Run:
     def _facts(self, job: Job, problem: Mapping[str, str]) -> Facts:
         """Return the facts of an attempt that has none of its own."""
         framework = self._framework(job)
-        around = {"framework_digest": framework.digest, "role": framework.spec.role}
+        spec = framework.spec
+        around = {
+            "framework_digest": framework.digest,
+            "role": spec.role,
+            "meta_learning": spec.meta_learning,
+        }
         return Facts.from_json(
             {"enforcement": self.options.tier, "blindness": "", "surroundings": around, **problem}
         )

@@ -68,7 +68,7 @@ def make_event(kind: str, key: str = "k1", **row: Any) -> Event:
 
 
 def make_progress(total: int, done: set[str] = frozenset(), quiet: bool = False) -> Progress:  # type: ignore[assignment]
-    plan: Any = SimpleNamespace(jobs=[None] * total)
+    plan: Any = SimpleNamespace(jobs=[None] * total, frameworks=())
     return Progress(plan, done, quiet)
 
 

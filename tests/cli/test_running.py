@@ -147,14 +147,6 @@ def test_a_file_with_an_estimator_runs_on_a_file_with_data(assay: Assay, tmp_pat
     assert len(row["version"]) == 12, "its version is the digest of the file"
 
 
-def test_framework_check_says_which_claim_is_broken(assay: Assay, tmp_path: Path) -> None:
-    write_framework(tmp_path / "mine", RAISES)
-    said = assay("framework", "check", "./mine")
-    assert said.code == 1
-    assert "ok   its folder can be read: mine 1" in said.out
-    assert "FAIL it predicts: binary: error: ValueError: this one never learns" in said.out
-
-
 # --- what is imported ------------------------------------------------------------------------------------
 
 PROBE = """

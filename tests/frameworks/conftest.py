@@ -182,7 +182,7 @@ def write_framework(tmp_path: Path) -> Callable[..., Path]:
         (folder / "framework.toml").write_text(toml)
         (folder / "adapter.py").write_text("def fit(train, budget, params): ...\n")
         for file, text in files.items():
-            path = folder / file.replace("__", "/").replace("_txt", ".txt")
+            path = folder / file.replace("__", "/").replace("_txt", ".txt").replace("_py", ".py")
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
         return folder

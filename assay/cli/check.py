@@ -1,0 +1,110 @@
+"""`assay framework check`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options import Json, Tier
+from assay.cli.output import number, print_json, print_table, seconds, short, visible
+from assay.cli.run import check_tier
+
+if TYPE_CHECKING:
+    from assay.runs.run import Event
+    from assay.testing import Check, Claim, TaskCheck
+
+__all__ = ["check"]
+
+WIDTH = 300
+LOG_LINES, LOG_WIDTH = 6, 160
+
+
+def check(
+    name: Annotated[list[str], typer.Argument(help="Names, name:version, folders, or file.py:Class.")],
+    constraint: Annotated[str, typer.Option(help="What each job may use.")] = "30s1c",
+    tier: Tier = "auto",
+    keep: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep tables, logs and stores in a new folder DIR/NAME-VERSION."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run frameworks on five small tasks that pack what breaks integrations, and say what holds.
+
+    A claim that must hold and does not is a FAIL, and the exit code 1; one that only should hold is a note.
+
+    \b
+    Examples:
+      assay framework check random_forest
+      assay framework check ./my_framework --keep looks
+      assay framework check flaml gama --constraint 1m1c --json > checks.json
+    """
+    from assay.frameworks.spec import find_frameworks
+    from assay.testing import check_framework
+
+    check_tier(tier)
+    found = []
+    for spec in find_frameworks(",".join(name)):
+        folder = keep and keep / f"{spec.name}-{spec.version}"
+        one = check_framework(spec, constraint=constraint, tier=tier, keep=folder, tell=_tell)
+        found.append(one)
+        if not json:
+            _show(one)
+    if json:
+        print_json([one.to_json() for one in found])
+    raise typer.Exit(0 if all(one.ok for one in found) else 1)
+
+
+def _tell(event: Event) -> None:
+    if event.kind == "done" and event.job.framework != "constant":
+        job, row = event.job, event.row
+        said = f"{job.framework} on {job.task}: {row['status']}, fit {seconds(row['fit_s'])}"
+        print(visible(said), file=sys.stderr, flush=True)
+
+
+def _show(one: Check) -> None:
+    columns = ["task", "type", "packs", "status", "metric", ">score", ">constant", ">fit"]
+    print_table(
+        f"{one.framework} {one.version} with {one.constraint}", columns, [_line(task) for task in one.tasks]
+    )
+    print()
+    for claim in one.claims:
+        print(visible(_sentence(claim)))
+    for task in one.tasks:
+        if task.log:
+            print(visible(f"\nThe log of {task.task} ends:"))
+            print(visible("\n".join(f"  {short(line, LOG_WIDTH)}" for line in task.log[-LOG_LINES:])))
+            print(_next_step(one, task))
+    broken = sum(claim.is_broken for claim in one.claims)
+    print(
+        f"\n{one.framework} {one.version} {f'breaks {broken} claim(s)' if broken else 'keeps the contract'}.\n"
+    )
+
+
+def _line(task: TaskCheck) -> list[str]:
+    return [
+        task.task,
+        task.type,
+        "; ".join(task.packs),
+        task.status,
+        task.metric,
+        number(task.score),
+        number(task.constant_score),
+        seconds(task.fit_s),
+    ]
+
+
+def _sentence(claim: Claim) -> str:
+    word = "ok  " if not claim.problem else "FAIL" if claim.is_broken else "note"
+    return f"{word} {claim.claim}" + (f": {short(claim.problem, WIDTH)}" if claim.problem else "")
+
+
+def _next_step(one: Check, task: TaskCheck) -> str:
+    if one.store:
+        return f"Look closer: assay explain {task.key[:10]} --store {one.store}"
+    return (
+        "Look closer: check it again with --keep DIR; then assay explain and assay job shell reach this job."
+    )

@@ -1,0 +1,187 @@
+"""`assay compare`: run two frameworks and the constant predictor, and say whether the second is worse."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options import (
+    Constraint,
+    Folds,
+    Json,
+    Metrics,
+    NoInstall,
+    Offline,
+    Oversubscribe,
+    Parallel,
+    RerunStale,
+    ResultStore,
+    RetryFailed,
+    Seed,
+    Set,
+    SuiteName,
+    Target,
+    Tasks,
+    Tier,
+    Types,
+    make_selection,
+    parse_settings,
+)
+from assay.cli.output import STORE, number, print_json, print_table
+from assay.cli.run import check_tier, find_settings, run_with_progress, store_words
+from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.analysis.compare import Comparison, TaskDifference
+    from assay.jobs.plan import Plan
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare")(compare)
+
+
+def compare(
+    a: Annotated[str, typer.Argument(help="The old one: a name, name:version, folder or file.py:Class.")],
+    b: Annotated[str, typer.Argument(help="The new one.")],
+    suite: SuiteName,
+    constraint: Constraint = None,
+    fail_if_worse: Annotated[
+        float | None, typer.Option(metavar="X", help="Exit code 1 if the whole interval lies below -X.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(metavar="X", help="The level of the interval.")] = 0.95,
+    target: Target = None,
+    task: Tasks = None,
+    fold: Folds = None,
+    type: Types = None,
+    metric: Metrics = None,
+    parallel: Parallel = None,
+    store: ResultStore = STORE,
+    seed: Seed = 0,
+    set: Set = None,
+    tier: Tier = "auto",
+    oversubscribe: Oversubscribe = False,
+    retry_failed: RetryFailed = False,
+    rerun_stale: RerunStale = False,
+    no_install: NoInstall = False,
+    offline: Offline = False,
+    json: Json = False,
+) -> None:
+    """Say whether B is worse than A. Runs what is missing of A, B and `constant`, then compares them fold by fold.
+
+    Differences are in gaps, from the constant predictor to the better of the two. Failed jobs count as the constant
+    predictor's score. Exit codes: 0, or 1 if B is worse by more than --fail-if-worse, or 2 if that cannot be judged.
+
+    \b
+    Examples:
+      assay compare ./mine:1.4 ./mine:1.5 bundled 10m2c --fail-if-worse 0.01
+      assay compare old/model.py:Model new/model.py:Model bundled 1m1c --task iris --task wine
+    """
+    from assay import api
+    from assay.analysis.compare import check_confidence, check_margin
+    from assay.runs.executors.local import Local
+    from assay.runs.run import RunOptions
+    from assay.store.store import Store
+
+    check_tier(tier)
+    check_confidence(confidence)
+    if fail_if_worse is not None:
+        check_margin(fail_if_worse)
+    settings, wanted = find_settings(offline), make_selection(task, type)
+    known = api.load_suite(suite, target, settings)
+    specs = api.find_pair(a, b, parse_settings(set or []))
+    jobs = api.plan(
+        known, specs, constraint, tasks=api.load_tasks(known, settings, wanted), folds=fold, seed=seed,
+        metrics=metric or [], settings=settings,
+    )  # fmt: skip
+    jobs = _paired(jobs, fail_if_worse)
+    if not oversubscribe:
+        api.check_plan(jobs)  # before a store is made for nothing
+    opened = Store(store)
+    options = RunOptions(tier, oversubscribe, retry_failed, rerun_stale, not no_install)
+    run_with_progress(jobs, opened, Local(parallel), options, settings, quiet=json)
+    found = api.compare(jobs, opened, specs[0], specs[1], confidence=confidence)
+    _show(found, fail_if_worse, json)
+    if not json and (found.imputed_a or found.imputed_b or found.left_out):
+        print(f"Why jobs failed: assay results --failed{store_words(opened)}")
+    if fail_if_worse is not None and found.is_worse(fail_if_worse):
+        raise typer.Exit(1)
+
+
+def _paired(jobs: Plan, fail_if_worse: float | None) -> Plan:
+    """Return the jobs that can be compared; what one of the frameworks does not do, none has to run."""
+    unsuited = {task for _, task in jobs.unsuited}
+    own = tuple(job for job in jobs.jobs if job.task not in unsuited)
+    names = " and ".join(f"{spec.name} {spec.version}" for spec in jobs.frameworks[:2])
+    if not own:
+        raise ConfigError(f"No task is of a type that both {names} do. Choose others.")
+    if fail_if_worse is not None and len({(job.task_digest, job.repeat, job.fold) for job in own}) == 1:
+        raise ConfigError(
+            f"--fail-if-worse {fail_if_worse:g} cannot be judged on one fold of one task, which has no interval. "
+            "Ask for more folds or tasks."
+        )
+    return replace(jobs, jobs=own)
+
+
+def _show(found: Comparison, fail_if_worse: float | None, json: bool) -> None:
+    verdict = None if fail_if_worse is None else _verdict(found, fail_if_worse)
+    if json:
+        said = {"sentence": _sentence(found), "fail_if_worse": fail_if_worse, "verdict": verdict}
+        print_json({**asdict(found), **said})
+        return
+    columns = [
+        "task", "metric", f">{found.a}", f">{found.b}", ">constant", ">gap", ">difference", ">folds", ">failed",
+    ]  # fmt: skip
+    print_table("", columns, [_line(task) for task in found.tasks])
+    print(_sentence(found))
+    if verdict is not None:
+        print({
+            "worse": f"It is worse by more than {fail_if_worse:g} of the gap: exit code 1.",
+            "not worse": f"It is not worse by more than {fail_if_worse:g} of the gap.",
+            "undecided": f"That it is worse by more than {fail_if_worse:g} of the gap is neither shown nor ruled out.",
+        }[verdict])  # fmt: skip
+    print("The gap of a task is the way from the constant predictor to the better of the two.")
+    print(f"trust: {found.trust}")
+    for warning in found.warnings:
+        print(f"warning: {warning}")
+
+
+def _verdict(found: Comparison, by: float) -> str:
+    if found.lower is None or found.upper is None:
+        return "undecided"
+    return "worse" if found.is_worse(by) else "not worse" if found.lower >= -by else "undecided"
+
+
+def _line(task: TaskDifference) -> list[str | int]:
+    arrow = "↑" if task.higher_is_better else "↓"
+    return [
+        task.task, f"{task.metric}{arrow}", number(task.mean_a), number(task.mean_b), number(task.mean_constant),
+        number(task.gap), "–" if task.difference is None else _gaps(task.difference), task.folds,
+        f"{task.imputed_a}, {task.imputed_b}",
+    ]  # fmt: skip
+
+
+def _sentence(found: Comparison) -> str:
+    """Return the result as one sentence, such as "b 2 scores 0.012 of the gap above b 1 (…): no clear difference."."""
+    way = "above" if found.estimate >= 0 else "below"
+    said = f"{found.b} scores {_gaps(abs(found.estimate))} of the gap {way} {found.a}"
+    counted = f"{_many(found.n_tasks, 'task')}, {_many(found.n_pairs, 'pair')}"
+    if found.lower is None or found.upper is None:
+        return f"{said} ({counted}): there is no interval."
+    between = f"{100 * found.confidence:g} % interval {_gaps(found.lower)} to {_gaps(found.upper)}"
+    clear = (
+        "clearly better" if found.lower > 0 else "clearly worse" if found.upper < 0 else "no clear difference"
+    )
+    return f"{said} ({between}; {counted}): {clear}."
+
+
+def _gaps(value: float) -> str:
+    return number(round(value, 6) + 0.0, 3).replace("-", "−")  # + 0.0: no minus before a zero
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,73 @@
+"""AutoGluon: `TabularPredictor.fit` with a preset; bagged models keep their out-of-fold predictions."""
+
+import pandas as pd
+from assay_contract import Prediction, passed
+from autogluon.tabular import TabularPredictor
+
+METRICS = {
+    "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "logloss": "log_loss",
+    "acc": "accuracy", "balacc": "balanced_accuracy", "f1": "f1_weighted", "mcc": "mcc", "pr_auc": "average_precision",
+    "rmse": "root_mean_squared_error", "mse": "mean_squared_error", "mae": "mean_absolute_error", "r2": "r2",
+}  # fmt: skip
+LABEL = "assay target"  # no column is called so: `positions` below replace the names
+
+
+def fit(train, budget, params):
+    """Fit the preset's models in the time limit."""
+    metric = train.metric_as(METRICS)
+    predictor = TabularPredictor(label=LABEL, problem_type=train.type, eval_metric=metric, path="models")
+    predictor.fit(
+        frame(train).assign(**{LABEL: train.y}),
+        time_limit=budget.seconds,
+        num_cpus=budget.cores,
+        num_gpus=0,
+        memory_limit=budget.memory_mb / 1024,
+        **passed(params),
+    )
+    board = predictor.leaderboard(silent=True)
+    board.to_csv(train.artifacts / "leaderboard.csv", index=False)
+    board = board.sort_values("fit_order")
+    train.write_trace(
+        zip(board["fit_time_marginal"].cumsum(), board["score_val"], board["model"]), metric, True
+    )
+    train.report(models_count=len(board), best=predictor.model_best)
+    write_oof(train, predictor, board["model"])
+    return predictor
+
+
+def predict(predictor, test):
+    """Let the best model predict; columns carry the class codes."""
+    X = frame(test)
+    if predictor.problem_type == "regression":
+        return Prediction(values=predictor.predict(X))
+    probabilities = predictor.predict_proba(X, as_multiclass=True)
+    return Prediction(probabilities=probabilities.to_numpy(), classes=probabilities.columns)
+
+
+def close(predictor):
+    """End Ray, which trains the folds, with all its processes."""
+    import ray
+
+    ray.shutdown()
+
+
+def frame(rows):
+    """Return the rows with their types; booleans as numbers, because missing ones have no type AutoGluon takes."""
+    X = rows.X.set_axis(["c%d" % i for i in range(len(rows.columns))], axis=1)
+    flags = [name for name in X if isinstance(X[name].dtype, pd.BooleanDtype)]
+    return X.astype({name: "float64" for name in flags})
+
+
+def write_oof(train, predictor, names):
+    """Keep what each bagged model said about the rows it had not seen."""
+    kept = {}
+    for name in names:
+        if predictor.problem_type == "regression":
+            found = predictor.predict_oof(name)
+        else:
+            found = predictor.predict_proba_oof(name, as_multiclass=True).reindex(
+                columns=range(len(train.classes))
+            )
+        kept[name] = found.reindex(range(train.n_rows)).fillna(0.0 if found.ndim == 2 else float("nan"))
+    if kept:
+        train.write_oof(kept)

@@ -1,0 +1,46 @@
+"""LightGBM alone, with categories as it knows them; stops when a held-out tenth of the rows no longer improves."""
+
+import lightgbm as lgb
+from assay_contract import Prediction, passed
+from assay_encode import plain_frame
+
+OBJECTIVES = {"binary": "binary", "multiclass": "multiclass", "regression": "regression"}
+METRICS = {"auc": "auc", "pr_auc": "average_precision", "rmse": "rmse", "mse": "l2", "mae": "l1", "mape": "mape"}
+
+
+def fit(train, budget, params):
+    """Boost until the validation score stands still or the time is used."""
+    names = {**METRICS, "logloss": "binary_logloss" if train.type == "binary" else "multi_logloss"}
+    learn, validate = train.hold_out(params["_validation"])
+    X = frame(train)
+    tables = [lgb.Dataset(X.iloc[rows], train.y[rows]) for rows in (learn, validate)]
+    settings = {"objective": OBJECTIVES[train.type], "metric": train.metric_as(names), "verbosity": -1}
+    settings.update({"num_class": len(train.classes)} if train.type == "multiclass" else {})
+
+    def clock(env):
+        if budget.elapsed() > params["_share"] * budget.seconds:
+            raise lgb.callback.EarlyStopException(env.iteration, env.evaluation_result_list)
+
+    booster = lgb.train(
+        {**settings, "num_threads": budget.cores, "seed": train.seed % 2**31, **passed(params)},
+        tables[0],
+        params["_rounds"],
+        valid_sets=[tables[1].set_reference(tables[0])],
+        callbacks=[lgb.early_stopping(params["_patience"], verbose=False), clock],
+    )
+    train.report(models_count=1, rounds=booster.best_iteration)
+    return booster, train.type
+
+
+def predict(model, test):
+    """Let the booster predict with the rounds that were best; its columns are the class codes."""
+    booster, task_type = model
+    said = booster.predict(frame(test))
+    if task_type == "regression":
+        return Prediction(values=said)
+    return Prediction(probabilities=said if task_type == "multiclass" else [[1 - p, p] for p in said])
+
+
+def frame(rows):
+    """Return numbers and categories."""
+    return plain_frame(rows, text="drop")

@@ -1,0 +1,48 @@
+"""Naive AutoML: one pipeline slot after the other, one process; every candidate is in its history."""
+
+import numpy as np
+from assay_contract import Prediction, passed
+from assay_encode import plain_frame
+from naiveautoml import NaiveAutoML
+
+SCORERS = {
+    "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "logloss": "neg_log_loss",
+    "acc": "accuracy", "balacc": "balanced_accuracy", "f1": "f1_weighted", "pr_auc": "average_precision",
+    "rmse": "neg_root_mean_squared_error", "mse": "neg_mean_squared_error", "mae": "neg_mean_absolute_error",
+    "r2": "r2",
+}  # fmt: skip
+
+
+def fit(train, budget, params):
+    """Search until the time is up; ten seconds before, it begins no further slot."""
+    scorer = train.metric_as(SCORERS)
+    np.random.seed(train.seed % 2**32)  # it hands its random_state to the splits, not to the learners
+    automl = NaiveAutoML(
+        task_type="classification" if train.is_classification else "regression",
+        scoring=scorer,
+        num_cpus=budget.cores,
+        timeout_overall=budget.seconds,
+        random_state=train.seed % 2**32,
+        **{"timeout_candidate": min(300, budget.seconds), **passed(params)},
+    )
+    X = plain_frame(train, text="drop")
+    automl.fit(X, train.y, categorical_features=list(X.select_dtypes("category")))
+    tried = automl.history
+    steps = [name for name in tried if name.endswith(("_class", "_hps"))]
+    tried[["time", "runtime", "status", scorer, *steps]].to_csv(train.artifacts / "history.csv", index=False)
+    done = tried[tried[scorer].notna()]
+    ends = done["time"] - automl.start_time
+    train.write_trace(zip(ends, done[scorer], done["learner_class"]), scorer, True)
+    train.report(models_count=len(done), best=str(automl.chosen_model))
+    return automl.chosen_model, train.is_classification
+
+
+def predict(model, test):
+    """Let the chosen pipeline predict; a support vector machine knows no probabilities."""
+    pipeline, is_classification = model
+    X = plain_frame(test, text="drop")
+    if not is_classification:
+        return Prediction(values=pipeline.predict(X))
+    if hasattr(pipeline, "predict_proba"):
+        return Prediction(probabilities=pipeline.predict_proba(X), classes=pipeline.classes_)
+    return Prediction(labels=pipeline.predict(X))

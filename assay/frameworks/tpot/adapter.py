@@ -1,0 +1,54 @@
+"""TPOT 1: genetic programming on Dask workers; it looks at the clock between generations."""
+
+import time
+
+import numpy as np
+from assay_contract import Prediction, passed
+from assay_encode import plain_frame
+from tpot import TPOTClassifier, TPOTRegressor
+
+SCORERS = {
+    "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "logloss": "neg_log_loss",
+    "acc": "accuracy", "balacc": "balanced_accuracy", "f1": "f1_weighted", "pr_auc": "average_precision",
+    "rmse": "neg_root_mean_squared_error", "mse": "neg_mean_squared_error", "mae": "neg_mean_absolute_error",
+    "r2": "r2",
+}  # fmt: skip
+
+
+def fit(train, budget, params):
+    """Evolve until the time is up; one evaluation gets a tenth of it, as TPOT's default has it."""
+    scorer = train.metric_as(SCORERS)
+    X = plain_frame(train, text="drop")
+    began = time.time()
+    tpot = (TPOTClassifier if train.is_classification else TPOTRegressor)(
+        scorers=[scorer],
+        scorers_weights=[1],
+        max_time_mins=budget.seconds / 60,
+        max_eval_time_mins=budget.seconds / 600,
+        n_jobs=budget.cores,
+        memory_limit="%dMB" % (budget.memory_mb // budget.cores),
+        random_state=train.seed % 2**32,
+        preprocessing=True,
+        categorical_features=list(X.select_dtypes("category")),
+        **passed(params),
+    )
+    codes, y = np.unique(train.y, return_inverse=True) if train.is_classification else (None, train.y)
+    tpot.fit(X, y)
+    name = tpot.objective_names[0]
+    tried = tpot.evaluated_individuals
+    tried = tried[tried[name].notna()]
+    tried.drop(columns=["Instance", "Individual"], errors="ignore").to_csv(train.artifacts / "evaluations.csv")
+    train.write_trace(zip(tried["Completed Timestamp"] - began, tried[name]), scorer, True)
+    train.report(models_count=len(tried), best=str(tpot.fitted_pipeline_))
+    return tpot, codes
+
+
+def predict(model, test):
+    """Let the best pipeline predict; it need not know probabilities."""
+    tpot, codes = model
+    X = plain_frame(test, text="drop")
+    if codes is None:
+        return Prediction(values=tpot.predict(X))
+    if hasattr(tpot, "predict_proba"):
+        return Prediction(probabilities=tpot.predict_proba(X), classes=codes)
+    return Prediction(labels=codes[tpot.predict(X)])
