@@ -6,10 +6,10 @@ export PYTHONDONTWRITEBYTECODE :=
 # uv finds packages where pip is told to look.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
-.PHONY: help setup demo test check format docs bench chaos parity slow clean
+.PHONY: help setup demo test check format docs bench chaos parity nine test-frameworks slow clean
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 setup: .venv/ready
 
@@ -49,6 +49,12 @@ parity: setup ## our baselines against the published ones (needs the reference d
 
 chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resuming
 	$(BIN)/python -m benchmarks.chaos --rounds 50
+
+nine: setup ## the paper's nine frameworks on three data sets (needs the reference data; two hours)
+	$(BIN)/python -m benchmarks.nine
+
+test-frameworks: setup ## install and check every framework in an empty cache (an hour)
+	$(BIN)/python -m benchmarks.frameworks
 
 slow: setup ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow

@@ -36,7 +36,12 @@ def make_suite(shared: Path) -> Suite:
         split = {"kind": "cv", "folds": 10}
         tasks.append(
             TaskRequest(
-                "file", name, str(path.resolve()), target=about["target"], type=about["task_type"], split=split
+                "file",
+                name,
+                str(path.resolve()),
+                target=about["target"],
+                type=about["task_type"],
+                split=split,
             )
         )
     return Suite("nine", tuple(tasks))
@@ -54,12 +59,14 @@ def scores_table(store: Store) -> str:
     lines = []
     for standing in board.standings:
         cells = [board.cells.get((task, standing.framework)) for task in TASKS]
-        shown = ["–" if c is None or c.mean is None else f"{c.mean:.4g}{'*' if c.imputed else ''}" for c in cells]
+        shown = [
+            "–" if c is None or c.mean is None else f"{c.mean:.4g}{'*' if c.imputed else ''}" for c in cells
+        ]
         rank = "–" if standing.rank is None else f"{standing.rank:.2f}"
-        lines.append(
-            [standing.framework, rank, f"{standing.ok}/{standing.ok + standing.failed}", *shown]
-        )
-    heads = [f"{task} ({board.metrics[task]}{'↑' if board.higher_is_better[task] else '↓'})" for task in TASKS]
+        lines.append([standing.framework, rank, f"{standing.ok}/{standing.ok + standing.failed}", *shown])
+    heads = [
+        f"{task} ({board.metrics[task]}{'↑' if board.higher_is_better[task] else '↓'})" for task in TASKS
+    ]
     notes = "".join(f"\n{warning}\n" for warning in board.warnings)
     return table(["framework", "rank", "ok", *heads], lines) + f"\nTrust: {board.trust}.\n{notes}"
 
@@ -80,7 +87,16 @@ def time_table(rows: Rows) -> str:
             [name, f"{median(starts):.0f}", f"{min(fits):.0f}", f"{median(fits):.0f}", f"{max(fits):.0f}",
              f"{over} of {len(fits)}", f"{median(models):.0f}" if models else "–", f"{memory:.0f}"]
         )  # fmt: skip
-    heads = ["framework", "start s", "fit s, least", "median", "most", "over budget", "models (median)", "peak MB"]
+    heads = [
+        "framework",
+        "start s",
+        "fit s, least",
+        "median",
+        "most",
+        "over budget",
+        "models (median)",
+        "peak MB",
+    ]
     return table(heads, lines)
 
 
@@ -91,7 +107,9 @@ def failures_table(rows: Rows) -> str:
     lines = []
     for (name, status), count in sorted(counts.items()):
         row = next(r for r in failed if (r["framework"], r["status"]) == (name, status))
-        lines.append([name, status, count, row["task"], row["message"].split("\n")[0][:150].replace("|", "/")])
+        lines.append(
+            [name, status, count, row["task"], row["message"].split("\n")[0][:150].replace("|", "/")]
+        )
     if not lines:
         return f"None of the {len(rows)} jobs failed.\n"
     return table(["framework", "status", "jobs", "for example", "message"], lines)
@@ -100,7 +118,14 @@ def failures_table(rows: Rows) -> str:
 def page(store: Store) -> str:
     """Return all tables."""
     rows = store.rows()
-    parts = ["## Scores\n", scores_table(store), "## Time\n", time_table(rows), "## Failures\n", failures_table(rows)]
+    parts = [
+        "## Scores\n",
+        scores_table(store),
+        "## Time\n",
+        time_table(rows),
+        "## Failures\n",
+        failures_table(rows),
+    ]
     return "\n".join(parts)
 
 
@@ -122,7 +147,15 @@ def main() -> int:
     def tell(event: Any) -> None:
         if event.kind == "done":
             row = event.row
-            print(row["framework"], row["task"], row["fold"], row["status"], row["score"], row["fit_s"], flush=True)
+            print(
+                row["framework"],
+                row["task"],
+                row["fold"],
+                row["status"],
+                row["score"],
+                row["fit_s"],
+                flush=True,
+            )
 
     run(jobs, store, Local(chosen.p), tell=tell)
     text = page(store)

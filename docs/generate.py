@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isinf
@@ -216,10 +217,35 @@ FRAMEWORKS = """\
 
 {note}
 
-These come with Assay and run on its own interpreter: nothing is to be installed. Name them as they stand here;
-AMLB's spellings (`RandomForest`, `constantpredictor`) are understood. [Add your own](../howto/add-a-framework.md).
+Name them as they stand here; AMLB's spellings (`RandomForest`, `constantpredictor`) are understood.
+[Add your own](../howto/add-a-framework.md).
+
+## On Assay's own interpreter
+
+Nothing is to be installed.
 
 {table}
+
+## In environments of their own
+
+`assay run` installs them when they are first used, `assay framework install NAME` beforehand; each is built from its
+lock, outside the source tree. `name:version` takes another lock, `name:latest` the newest. The sets
+{sets} name one version of each of the paper's frameworks.
+
+{own}
+
+**†** learned from public data sets beforehand; leaderboards mark it, or (**††**) do not rank it, because no data set
+can be kept out of what it learned ([why](../howto/add-a-framework.md#frameworks-that-learned-beforehand)).
+
+### What they need, and what the check says
+
+Measured by `make test-frameworks` from an empty cache, downloads included; sizes are those on disk. The five columns
+are the tasks of [`assay framework check`](../howto/add-a-framework.md#check-it), each with {constraint}: the seconds
+`fit` took, or how it failed. What was not run is not said to work.
+
+{checks}
+
+{notes}
 
 **Version** is part of every job's key: a number of Assay's, or that of the package the framework is thin over.
 **Role** `constant` is what failed folds count as. **Stops by** `count` promises the same predictions for the same
@@ -242,23 +268,62 @@ one. Its name is `Name`, its version the digest of the file, its parameters what
 def frameworks() -> dict[str, str]:
     """Return the page of all built-in frameworks."""
     from assay.frameworks import spec
+    from assay.frameworks.locks import set_names
 
-    rows, params = [], []
+    rows, own_rows, params = [], [], []
     for name in spec.builtin_names():
         said = _toml(spec.HERE / name)
         found = spec.find_framework(name)
         own = said if not found.extends else {**_toml(spec.HERE / found.extends), **said}
         version = f"that of {own['version_of']}" if "version_of" in own else own.get("version", "0")
         what = said.get("description", "")
-        rows.append((f"`{name}`", version, found.role, found.stops_by, ", ".join(found.types), what))
+        mark = {"marked": " †", "excluded": " ††"}.get(found.meta_learning, "")
+        row = (f"`{name}`{mark}", version, found.role, found.stops_by, ", ".join(found.types), what)
+        (rows if found.environment == "assay" else own_rows).append(row)
         for key, value in found.params.items():
             params.append((f"`{name}`", f"`{key}`", f"`{value}`"))
     text = FRAMEWORKS.format(
         note=_note("frameworks"),
         table=_table(("name", "version", "role", "stops by", "types", "description"), rows),
+        own=_table(("name", "version", "role", "stops by", "types", "description"), own_rows),
+        sets=", ".join(f"`{name}`" for name in set_names()),
+        **_checks(),
         params=_table(("framework", "parameter", "default"), params),
     )
     return {"reference/frameworks.md": text}
+
+
+def _checks() -> dict[str, str]:
+    """Return the tables of what `make test-frameworks` measured, and of what did not hold."""
+    measured = json.loads((DOCS / "data" / "frameworks.json").read_text(encoding="utf-8"))
+    tasks = ("single", "gaps", "names", "codes", "wide")
+    rows, notes = [], []
+    for name, one in measured.items():
+        said = one.get("tasks", {})
+        cells = [_cell(said[task]) if task in said else "–" for task in tasks]
+        size = f"{one['size_mb']} MB" if "size_mb" in one else "–"
+        install = f"{one['install_s']:.0f} s" if "install_s" in one else "–"
+        licence = one.get("licence") or "–"
+        rows.append((f"`{name}`", one["version"], one["python"] or "–", licence, size, install, *cells))
+        for claim in one.get("claims", []):
+            notes.append((f"`{name}`", claim["claim"], claim["problem"].split("\n")[0][:200]))
+        if "problem" in one:
+            notes.append((f"`{name}`", "it starts here", one["problem"].split("\n")[0][:200]))
+    head = ("name", "version", "Python", "licence", "size", "install", *tasks)
+    constraints = sorted({f"`{one['constraint']}`" for one in measured.values() if "constraint" in one})
+    return {
+        "checks": _table(head, rows),
+        "notes": "What did not hold:\n\n" + _table(("name", "claim", "what was seen"), notes)
+        if notes
+        else "",
+        "constraint": " or ".join(constraints),
+    }
+
+
+def _cell(task: Mapping[str, Any]) -> str:
+    if task["status"] == "ok":
+        return f"{task['fit_s']:.0f} s"
+    return "n/a" if task["status"] == "not applicable" else str(task["status"])
 
 
 def _toml(folder: Path) -> dict[str, Any]:

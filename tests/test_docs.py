@@ -58,11 +58,11 @@ def test_metrics_page_has_one_row_per_metric():
 
 def test_frameworks_page_names_every_framework():
     names = re.findall(
-        r"^\| `(\w+)` \|[^|]*\| (?:constant|baseline|framework|model) \|",
+        r"^\| `(\w+)`[ †]*\|[^|]*\| (?:constant|baseline|framework|model) \|",
         read("reference/frameworks.md"),
         re.M,
     )
-    assert names == builtin_names()
+    assert sorted(names) == builtin_names()
 
 
 def test_commands_page_has_every_command_with_its_options():
@@ -90,7 +90,8 @@ def test_generated_pages_tell_nothing_of_this_machine():
     for page in (DOCS / "reference").glob("*.md"):
         text = page.read_text(encoding="utf-8")
         assert str(ROOT) not in text and str(Path.home()) not in text
-        assert not re.search(r"\b\d+\.\d+\.\d+\b", text), f"{page.name} has a version in it"
+        if page.name != "frameworks.md":  # there it is the versions of our own locks
+            assert not re.search(r"\b\d+\.\d+\.\d+\b", text), f"{page.name} has a version in it"
 
 
 def test_every_key_of_a_framework_file_is_explained():

@@ -251,7 +251,7 @@ def _warnings(
     on = [
         {task for (task, name), cell in cells.items() if name == standing.framework and cell.mean is not None}
         for standing in standings
-        if standing.rank is not None
+        if standing.rank is not None or standing.meta_learning != "excluded"
     ]
     if any(tasks != on[0] for tasks in on):
         out.append("Not all frameworks have results on the same tasks: average ranks are not comparable.")

@@ -10,6 +10,7 @@ import typer
 
 from assay.cli.options import Json, Tier
 from assay.cli.output import number, print_json, print_table, seconds, short, visible
+from assay.cli.progress import tell_install
 from assay.cli.run import check_tier
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def check(
 
 
 def _tell(event: Event) -> None:
+    if event.kind == "install":
+        tell_install(f"{event.job.framework} {event.job.version}", event.text)
     if event.kind == "done" and event.job.framework != "constant":
         job, row = event.job, event.row
         said = f"{job.framework} on {job.task}: {row['status']}, fit {seconds(row['fit_s'])}"

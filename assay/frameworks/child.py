@@ -93,7 +93,7 @@ def _work(folder: Path, adapter: Any, announce: Any, contract: Any, report: Dict
     job = contract.read_job(folder)
     if hasattr(adapter, "start"):  # a JVM and the like: its start is not the framework's time to learn
         adapter.start(contract.Budget(job.budget_s, job.cores, job.memory_mb), dict(job.params))
-    done("start")
+    began = clock()
     announce("load")
     train, test = contract.read_train(job), contract.read_test(job)
     done("load")

@@ -155,9 +155,11 @@ class Train(Rows):
         if not self.is_classification:
             groups = [np.arange(self.n_rows)]
         shuffled = [random.permutation(rows) for rows in groups]
-        counts = [int(round(share * len(rows))) for rows in shuffled]
+        counts = [round(share * len(rows)) for rows in shuffled]
         learn = np.concatenate([rows[count:] for rows, count in zip(shuffled, counts)])
-        return np.sort(learn), np.sort(np.concatenate([rows[:count] for rows, count in zip(shuffled, counts)]))
+        return np.sort(learn), np.sort(
+            np.concatenate([rows[:count] for rows, count in zip(shuffled, counts)])
+        )
 
     def write_trace(self, points: Iterable[Sequence[Any]], metric: str, higher_is_better: bool) -> None:
         """Keep what was tried: (seconds since fit began, validation score in the framework's terms, name)."""

@@ -53,7 +53,11 @@ def build_environment(
     folder = environment_folder(spec, settings)
     with _locked(folder.with_name(f".{folder.name}.lock"), lambda: tell("waiting: somebody is building it")):
         if rebuild or broken(folder):
-            _Build(spec, settings, folder, tell).everything()
+            try:
+                _Build(spec, settings, folder, tell).everything()
+            except NotInstalled as error:
+                remedy = f"When that is mended: assay framework install {spec.address}"
+                raise NotInstalled(f"{error}\n{remedy}") from None
     return environment_of(spec, settings)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from assay.data.task import Task
@@ -87,6 +88,9 @@ def _judge(
     verdict = classify(facts, check, phase_limits(job, folder), around.get("role", "framework"))
     if verdict.status == "ok" and predictions is not None:
         scores, notes = score_predictions(predictions, truth, task, metrics)
+    optimised = facts.report.get("optimised")
+    if isinstance(optimised, str):
+        notes = (*notes, f"It cannot optimise {metrics[0]}: it was asked for {optimised[:40]} instead.")
     ways = {name: get_metric(name).higher_is_better for name in metrics}
     return Judged(verdict, scores, ways, check.constant, notes)
 
@@ -169,6 +173,8 @@ def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: Judged) -> d
         "oom_kills": facts.oom_kills,
         "disk_peak_mb": facts.disk_peak_mb,
         "models_count": _count(report.get("models_count")),
+        "has_oof": _is_file(folder.out / "oof.npz"),
+        "has_trace": _is_file(folder.out / "artifacts" / "trace.json"),
         "inference_s": _timing(report),
         "constant_predictions": judged.constant,
         "enforcement": facts.enforcement,
@@ -213,6 +219,10 @@ def _number(said: Any) -> float | None:
 
 def _count(said: Any) -> int | None:
     return said if isinstance(said, int) and _number(said) is not None else None
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _timing(report: Mapping[str, Any]) -> dict[str, float]:

@@ -4,7 +4,7 @@
 |---|---|
 | key, attempt | the job, and which attempt counts |
 | framework, version, params | who; params as JSON |
-| role | constant, baseline, framework, model |
+| role, meta_learning | constant, baseline, framework, model; `marked` or `excluded` if it learned beforehand |
 | task, task_id, type | what was learned |
 | repeat, fold | which split |
 | constraint, budget_s, cores | what it was allowed |
@@ -35,7 +35,17 @@ SAME = (
     "budget_s", "cores", "seed", "status", "message", "fit_s", "predict_s", "wall_s", "cpu_s", "peak_memory_mb",
     "models_count", "constant_predictions", "enforcement", "blindness", "contended", "start", "origin",
 )  # fmt: skip
-COLUMNS = (*SAME[:4], "params", *SAME[4:16], "metric", "value", "higher_is_better", "optimised", *SAME[16:])
+COLUMNS = (
+    *SAME[:4],
+    "params",
+    "meta_learning",
+    *SAME[4:16],
+    "metric",
+    "value",
+    "higher_is_better",
+    "optimised",
+    *SAME[16:],
+)
 
 
 def long_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -43,6 +53,7 @@ def long_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     out = []
     for row in rows:
         same = {name: row[name] for name in SAME}
+        same["meta_learning"] = row.get("meta_learning", "")  # rows of the first version have none
         same["params"] = json.dumps(row["params"], sort_keys=True)
         for metric, value in row["scores"].items():
             higher = row["higher_is_better"][metric]

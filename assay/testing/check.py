@@ -106,7 +106,7 @@ def _folder(keep: Path | None) -> AbstractContextManager[str | Path]:
 
     if keep is None:
         return tempfile.TemporaryDirectory(prefix="assay-check-")
-    if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+    if (keep / "store").exists() or (keep.exists() and not keep.is_dir()):
         raise ConfigError(
             f"{keep} is there already, and results of two checks do not mix. Name a new folder."
         )
@@ -135,7 +135,7 @@ class _Run:
             return api.load_tasks(self.suite, replace(Settings.from_environment(), cache=Path(cache)))
 
     def run(self, spec: FrameworkSpec, name: str) -> Store:
-        """Run one framework, as it is installed, on all tasks of its types, in a store of its own."""
+        """Run one framework, installed first if need be, on all tasks of its types, in a store of its own."""
         from assay import api
         from assay.runs.executors.local import Local
         from assay.store.store import Store
@@ -143,7 +143,7 @@ class _Run:
         jobs = api.plan(self.suite, [spec], self.constraint, tasks=self.tasks)
         api.check_plan(jobs)  # before a store is made for nothing
         store = Store(self.folder / name)
-        api.run(jobs, store, Local(1), tier=self.tier, install=False, tell=self.tell)
+        api.run(jobs, store, Local(1), tier=self.tier, tell=self.tell)
         return store
 
     def compare(self, spec: FrameworkSpec, trials: Sequence[Trial]) -> list[Trial]:

@@ -26,6 +26,7 @@ def row(framework: str, task: str, score: float | None, **changed: Any) -> dict[
         "fold": 0,
         "run_seed": 0,
         "constraint": "1h8c",
+        "budget_s": 100.0,
         "status": "ok" if score is not None else "error",
         "metric": metric,
         "score": score,
@@ -234,3 +235,28 @@ def test_the_time_shown_is_the_median_of_ok_jobs() -> None:
     rows = [row("a", "t", 0.5, fold=fold, fit_s=fit) for fold, fit in enumerate((1.0, 2.0, 4.0, 100.0))]
     rows.append(row("a", "t", None, fold=4, fit_s=1e6))
     assert make_leaderboard(rows).standings[0].fit_s == 3.0
+
+
+def test_framework_that_cannot_be_evaluated_cleanly_has_no_rank_and_pushes_nobody_down() -> None:
+    rows = [row("a", "t", 0.7), row("b", "t", 0.6), row("seen", "t", 0.9, meta_learning="excluded")]
+    board = make_leaderboard(rows)
+    assert ranks(board) == {"a": 1.0, "b": 2.0, "seen": None}
+    assert board.cells["t", "seen"].mean == 0.9, "its score is shown all the same"
+    assert [s.wins for s in board.standings] == [1, 0, 0]
+    assert any("seen was meta-trained" in text and "it is not ranked" in text for text in board.warnings)
+    asked = make_leaderboard(rows, include_marked=True)
+    assert ranks(asked) == {"seen": 1.0, "a": 2.0, "b": 3.0}
+    assert any("because that was asked for" in text for text in asked.warnings)
+
+
+def test_marked_framework_is_ranked_and_named() -> None:
+    board = make_leaderboard([row("a", "t", 0.7), row("warm", "t", 0.9, meta_learning="marked")])
+    assert ranks(board) == {"warm": 1.0, "a": 2.0}
+    assert [s.meta_learning for s in board.standings] == ["marked", ""]
+    assert any("read its results with care" in text for text in board.warnings)
+
+
+def test_longest_fit_is_given_as_a_share_of_the_budget() -> None:
+    rows = [row("a", "t", 0.5, fold=0, fit_s=50.0), row("a", "t", None, fold=1, fit_s=180.0)]
+    assert make_leaderboard(rows).standings[0].fit_share == 1.8
+    assert make_leaderboard([row("a", "t", 0.5, fit_s=None)]).standings[0].fit_share is None

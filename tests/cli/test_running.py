@@ -106,7 +106,7 @@ def test_a_missing_environment_is_a_setup_row_with_the_remedy(assay: Assay, tmp_
     folder = write_framework(tmp_path / "mine", WORKS, environment="own")
     (folder / "locks").mkdir()
     (folder / "locks" / "1.txt").write_text("no-such-package==1.0\n")
-    said = assay("run", "constant,./mine", *ONE)
+    said = assay("run", "constant,./mine", *ONE, "--no-install")
     assert said.code == 1
     found = {row["framework"]: row for row in rows(tmp_path)}
     assert found["constant"]["status"] == "ok" and found["mine"]["status"] == "setup"
@@ -114,6 +114,26 @@ def test_a_missing_environment_is_a_setup_row_with_the_remedy(assay: Assay, tmp_
     assert found["mine"]["framework_digest"], "it is not stale"
     assert assay("job", "pack", found["mine"]["key"]).code == 2, "it was never started"
     assert "assay framework" in assay("explain", found["mine"]["key"]).out
+
+
+def test_an_environment_that_cannot_be_built_is_a_setup_row_and_the_rest_runs(
+    assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    folder = write_framework(tmp_path / "mine", WORKS, environment="own")
+    (folder / "locks").mkdir()
+    (folder / "locks" / "1.txt").write_text("no-such-package==1.0\n")
+    said = assay("run", "constant,./mine", *ONE)
+    assert said.code == 1 and "mine 1: making an environment" in said.err
+    found = {row["framework"]: row for row in rows(tmp_path)}
+    assert found["constant"]["status"] == "ok" and found["mine"]["status"] == "setup"
+    assert (
+        "no-such-package" in found["mine"]["message"]
+        and "assay framework install" in found["mine"]["message"]
+    )
+    again = assay("run", "constant,./mine", *ONE)
+    assert "making an environment" not in again.err, "what has nothing left to do is not built"
 
 
 MODEL = """\

@@ -60,7 +60,7 @@ def test_program_must_be_on_the_path(write_framework, settings: Settings) -> Non
     inside = find_framework(str(write_framework(toml.format("{framework}/run"), name="inside")))
     assert environment_of(inside, settings).python == Path("{framework}/run")
     gone = find_framework(str(write_framework(toml.format("no-such-program"), name="gone")))
-    with pytest.raises(NotInstalled, match="needs the program 'no-such-program', which is not on the PATH"):
+    with pytest.raises(NotInstalled, match=r"needs the program 'no-such-program', which is not on the PATH"):
         environment_of(gone, settings)
 
 
@@ -91,5 +91,5 @@ def test_variants_share_the_environment_of_what_they_extend(settings: Settings) 
 def test_program_beside_the_environment_is_named_with_its_remedy(write_framework, settings: Settings) -> None:
     toml = 'name = "mine"\n[programs]\nno-such-java = "Install Java 17"\n'
     spec = find_framework(str(write_framework(toml)))
-    with pytest.raises(NotInstalled, match="needs the program 'no-such-java', .* Install Java 17"):
+    with pytest.raises(NotInstalled, match=r"needs the program 'no-such-java', .* Install Java 17"):
         environment_of(spec, settings)

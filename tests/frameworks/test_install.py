@@ -131,7 +131,7 @@ def test_environment_that_lost_something_is_said_to_and_rebuilt(
         (folder / "bin" / "python").unlink()
     else:
         (folder / "assay-ready").write_text("{")
-    with pytest.raises(NotInstalled, match="has lost tiny_thing|is gone|is unfinished"):
+    with pytest.raises(NotInstalled, match=r"has lost tiny_thing|is gone|is unfinished"):
         environment_of(spec, offline)
     build_environment(spec, offline)
     assert environment_of(spec, offline).python.exists()
@@ -155,9 +155,7 @@ def test_pip_builds_it_where_the_recipe_says_so(
     assert done.returncode == 0, done.stderr
 
 
-def test_prepare_fills_a_cache_that_children_are_told_of(
-    make_own, settings: Settings, wheels: Path
-) -> None:
+def test_prepare_fills_a_cache_that_children_are_told_of(make_own, settings: Settings, wheels: Path) -> None:
     toml = 'prepare = "warm.py"\n[environ]\nMY_CACHE = "{cache}/warm"\nMODE = "fast"\n'
     script = "import sys, tiny_thing\nopen(sys.argv[1] + '/warm', 'w').write(str(tiny_thing.VALUE))\n"
     spec = make_own("tiny-thing==1.0\n", toml=toml, warm_py=script)
@@ -169,7 +167,7 @@ def test_prepare_fills_a_cache_that_children_are_told_of(
 
 def test_prepare_that_fails_is_no_install(make_own, settings: Settings, wheels: Path) -> None:
     spec = make_own("tiny-thing==1.0\n", toml='prepare = "warm.py"\n', warm_py="raise ValueError('cold')\n")
-    with pytest.raises(NotInstalled, match="(?s)could not be built:.*ValueError: cold"):
+    with pytest.raises(NotInstalled, match=r"(?s)could not be built:.*ValueError: cold"):
         build_environment(spec, replace(settings, offline=True))
 
 

@@ -67,7 +67,10 @@ def test_folder_without_a_version_has_its_newest_lock(write_framework) -> None:
 
 
 def test_keys_of_one_version_replace_the_others(write_framework) -> None:
-    toml = OWN + 'python = "3.11"\n[versions."1.1"]\npython = "3.9"\nrequires = ["tiny-thing=={version}", "numpy<2"]\n'
+    toml = (
+        OWN
+        + 'python = "3.11"\n[versions."1.1"]\npython = "3.9"\nrequires = ["tiny-thing=={version}", "numpy<2"]\n'
+    )
     made = {f"locks__{version}_txt": "x==1\n" for version in ("1.9", "1.1.4", "1.10")}
     folder = write_framework(toml, **made)
     assert find_framework(str(folder)).python == "3.11"
@@ -105,7 +108,7 @@ def test_set_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_set_without_the_framework_says_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "set_names", lambda: ["2020Q1"])
     monkeypatch.setattr(locks, "find_set", lambda name: {"flaml": "1"})
-    with pytest.raises(ConfigError, match="set 2020Q1 has no version of 'h2o'. It has: flaml"):
+    with pytest.raises(ConfigError, match=r"set 2020Q1 has no version of 'h2o'. It has: flaml"):
         find_version("h2o", "2020Q1", Path())
 
 
@@ -124,9 +127,11 @@ def test_lock_is_complete_plain_and_without_what_is_unwanted(
 
 def test_lock_that_cannot_be_made_says_why(write_framework, settings: Settings, index: Path) -> None:
     spec = find_framework(str(write_framework(OWN)), unlocked=True)
-    with pytest.raises(NotInstalled, match="(?s)lock of mine could not be made:.*huge-thing"):
+    with pytest.raises(NotInstalled, match=r"(?s)lock of mine could not be made:.*huge-thing"):
         make_lock(spec, "2.0", settings, lambda line: None)
-    bare = find_framework(str(write_framework('name = "bare"\nenvironment = "own"\n', name="bare")), unlocked=True)
+    bare = find_framework(
+        str(write_framework('name = "bare"\nenvironment = "own"\n', name="bare")), unlocked=True
+    )
     with pytest.raises(ConfigError, match="has no key 'requires'"):
         make_lock(bare, "", settings, lambda line: None)
 

@@ -62,5 +62,7 @@ def test_wrong_and_broken_interpreters_are_named_when_there_is_no_other(only_her
 
 
 def test_missing_interpreter_is_named_with_those_there_are_and_the_remedy() -> None:
-    with pytest.raises(NotInstalled, match=r"Python 3.1 is not on this machine \(there are .*3\.\d+.*\). Install it"):
+    with pytest.raises(
+        NotInstalled, match=r"Python 3.1 is not on this machine \(there are .*3\.\d+.*\). Install it"
+    ):
         find_python("3.1")

@@ -144,13 +144,17 @@ def test_chance_without_the_seed_breaks_the_promise_of_count(tmp_path: Path) -> 
     )
 
 
-def test_a_framework_that_is_not_installed_is_told_so_at_once(tmp_path: Path) -> None:
+def test_a_framework_that_cannot_be_installed_is_told_so_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_NO_INDEX", "1")
     folder = write_framework(tmp_path / "mine", LEARNS, environment="own")
     (folder / "locks").mkdir()
     (folder / "locks" / "1.txt").write_text("no-such-package==1.0\n")
     found = check_framework(str(folder))
     assert not found.ok and {task.status for task in found.tasks} == {"setup"}
     assert set(broken(found)) == {"it starts here"}
+    assert "no-such-package" in broken(found)["it starts here"]
     assert "assay framework install" in broken(found)["it starts here"]
 
 

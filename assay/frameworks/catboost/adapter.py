@@ -45,7 +45,9 @@ def predict(model, test):
     """Let the model predict with the rounds that were best."""
     if isinstance(model, CatBoostRegressor):
         return Prediction(values=model.predict(pool(test)))
-    return Prediction(probabilities=model.predict_proba(pool(test)), classes=[int(code) for code in model.classes_])
+    return Prediction(
+        probabilities=model.predict_proba(pool(test)), classes=[int(code) for code in model.classes_]
+    )
 
 
 def pool(rows, y=None):

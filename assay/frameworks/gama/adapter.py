@@ -47,7 +47,9 @@ def write_trace(train, began, metric):
     """Keep what GAMA logged of every pipeline; scores are pairs of the metric and the pipeline's length."""
     tried = pd.read_csv(Path("gama", "evaluations.log"), sep=";")
     tried.to_csv(train.artifacts / "evaluations.csv", index=False)
-    ends = pd.to_datetime(tried["t_start"], format="%Y-%m-%d %H:%M:%S,%f") + pd.to_timedelta(tried["t_wallclock"], "s")
+    ends = pd.to_datetime(tried["t_start"], format="%Y-%m-%d %H:%M:%S,%f") + pd.to_timedelta(
+        tried["t_wallclock"], "s"
+    )
     scores = tried["score"].str.extract(r"\((.*?),", expand=False).astype(float)
     train.write_trace(zip((ends - began).dt.total_seconds(), scores), metric, True)
     train.report(models_count=int((scores > float("-inf")).sum()))

@@ -21,8 +21,10 @@ def fit(train, budget, params):
     }
     if not kept:
         del settings["categorical_features"]
+    X = encoder.transform(train)
+    X[:, np.isnan(X).all(axis=0)] = 0.0  # scikit-learn cannot bin a column without values
     train.report(models_count=1)
-    return encoder, kind(**settings).fit(encoder.transform(train), train.y)
+    return encoder, kind(**settings).fit(X, train.y)
 
 
 def predict(model, test):

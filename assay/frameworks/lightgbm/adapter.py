@@ -5,7 +5,14 @@ from assay_contract import Prediction, passed
 from assay_encode import plain_frame
 
 OBJECTIVES = {"binary": "binary", "multiclass": "multiclass", "regression": "regression"}
-METRICS = {"auc": "auc", "pr_auc": "average_precision", "rmse": "rmse", "mse": "l2", "mae": "l1", "mape": "mape"}
+METRICS = {
+    "auc": "auc",
+    "pr_auc": "average_precision",
+    "rmse": "rmse",
+    "mse": "l2",
+    "mae": "l1",
+    "mape": "mape",
+}
 
 
 def fit(train, budget, params):

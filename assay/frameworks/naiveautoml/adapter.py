@@ -4,6 +4,7 @@ import numpy as np
 from assay_contract import Prediction, passed
 from assay_encode import plain_frame
 from naiveautoml import NaiveAutoML
+from sklearn.metrics import log_loss, make_scorer
 
 SCORERS = {
     "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "logloss": "neg_log_loss",
@@ -16,10 +17,11 @@ SCORERS = {
 def fit(train, budget, params):
     """Search until the time is up; ten seconds before, it begins no further slot."""
     scorer = train.metric_as(SCORERS)
+    scoring = (scorer, log_loss_of(train)) if scorer == "neg_log_loss" else scorer
     np.random.seed(train.seed % 2**32)  # it hands its random_state to the splits, not to the learners
     automl = NaiveAutoML(
         task_type="classification" if train.is_classification else "regression",
-        scoring=scorer,
+        scoring=scoring,
         num_cpus=budget.cores,
         timeout_overall=budget.seconds,
         random_state=train.seed % 2**32,
@@ -28,12 +30,14 @@ def fit(train, budget, params):
     X = plain_frame(train, text="drop")
     automl.fit(X, train.y, categorical_features=list(X.select_dtypes("category")))
     tried = automl.history
-    steps = [name for name in tried if name.endswith(("_class", "_hps"))]
-    tried[["time", "runtime", "status", scorer, *steps]].to_csv(train.artifacts / "history.csv", index=False)
+    tried.drop(columns=["pipeline", "evaluation_report"]).to_csv(train.artifacts / "history.csv", index=False)
     done = tried[tried[scorer].notna()]
     ends = done["time"] - automl.start_time
     train.write_trace(zip(ends, done[scorer], done["learner_class"]), scorer, True)
     train.report(models_count=len(done), best=str(automl.chosen_model))
+    if automl.chosen_model is None:
+        why = tried["exception"].dropna().str.strip().str.split("\n").str[-1].mode()
+        raise RuntimeError("no candidate could be evaluated: " + "; ".join(why))
     return automl.chosen_model, train.is_classification
 
 
@@ -46,3 +50,10 @@ def predict(model, test):
     if hasattr(pipeline, "predict_proba"):
         return Prediction(probabilities=pipeline.predict_proba(X), classes=pipeline.classes_)
     return Prediction(labels=pipeline.predict(X))
+
+
+def log_loss_of(train):
+    """Return a scorer that knows all classes, because a rare one may lack in a validation part."""
+    return make_scorer(
+        log_loss, greater_is_better=False, response_method="predict_proba", labels=np.unique(train.y)
+    )

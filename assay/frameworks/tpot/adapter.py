@@ -18,7 +18,9 @@ SCORERS = {
 def fit(train, budget, params):
     """Evolve until the time is up; one evaluation gets a tenth of it, as TPOT's default has it."""
     scorer = train.metric_as(SCORERS)
-    X = plain_frame(train, text="drop")
+    X = plain_frame(train, text="drop").dropna(
+        axis=1, how="all"
+    )  # its imputer fails on a column without values
     began = time.time()
     tpot = (TPOTClassifier if train.is_classification else TPOTRegressor)(
         scorers=[scorer],
@@ -37,16 +39,18 @@ def fit(train, budget, params):
     name = tpot.objective_names[0]
     tried = tpot.evaluated_individuals
     tried = tried[tried[name].notna()]
-    tried.drop(columns=["Instance", "Individual"], errors="ignore").to_csv(train.artifacts / "evaluations.csv")
+    tried.drop(columns=["Instance", "Individual"], errors="ignore").to_csv(
+        train.artifacts / "evaluations.csv"
+    )
     train.write_trace(zip(tried["Completed Timestamp"] - began, tried[name]), scorer, True)
     train.report(models_count=len(tried), best=str(tpot.fitted_pipeline_))
-    return tpot, codes
+    return tpot, codes, list(X)
 
 
 def predict(model, test):
     """Let the best pipeline predict; it need not know probabilities."""
-    tpot, codes = model
-    X = plain_frame(test, text="drop")
+    tpot, codes, columns = model
+    X = plain_frame(test, text="drop")[columns]
     if codes is None:
         return Prediction(values=tpot.predict(X))
     if hasattr(tpot, "predict_proba"):

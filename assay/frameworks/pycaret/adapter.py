@@ -1,0 +1,66 @@
+"""PyCaret: `compare_models`, then the best one refitted on all rows; it looks at the clock between models."""
+
+import numpy as np
+from assay_contract import Prediction, passed
+from assay_encode import plain_frame
+from pycaret.classification import ClassificationExperiment
+from pycaret.regression import RegressionExperiment
+
+METRICS = {"auc": "AUC", "auc_ovr": "AUC", "logloss": "Likelihood", "acc": "Accuracy", "f1": "F1", "mcc": "MCC",
+           "rmse": "RMSE", "mse": "MSE", "mae": "MAE", "r2": "R2", "rmsle": "RMSLE", "mape": "MAPE"}  # fmt: skip
+TARGET = "target"
+
+
+def fit(train, budget, params):
+    """Compare models until the time is up."""
+    metric = train.metric_as(METRICS)
+    experiment = (ClassificationExperiment if train.is_classification else RegressionExperiment)()
+    experiment.setup(
+        plain_frame(train, dates="date").assign(**{TARGET: train.y}),
+        target=TARGET,
+        index=False,
+        n_jobs=budget.cores,
+        session_id=train.seed % 2**31,
+        html=False,
+        verbose=False,
+        system_log=str(train.artifacts / "pycaret.log"),
+        **kinds(train),
+        **passed(params),
+    )
+    if metric == "Likelihood":
+        experiment.add_metric("likelihood", metric, likelihood, target="pred_proba")
+    best = experiment.compare_models(sort=metric, budget_time=budget.remaining() / 60, verbose=False)
+    board = experiment.pull()
+    board.to_csv(train.artifacts / "leaderboard.csv")
+    models = [name for name in board.index if name != "dummy"]
+    train.report(models_count=len(models), best=type(best).__name__)
+    return experiment, experiment.finalize_model(best), train.is_classification
+
+
+def predict(model, test):
+    """Let the best model predict; columns are called prediction_score_CODE, and some models have none."""
+    experiment, pipeline, is_classification = model
+    X = plain_frame(test, dates="date")
+    said = experiment.predict_model(pipeline, X, raw_score=True, round=16, verbose=False)
+    if not is_classification:
+        return Prediction(values=said["prediction_label"].to_numpy())
+    names = [name for name in said if name.startswith("prediction_score_")]
+    codes = [int(name[len("prediction_score_") :]) for name in names]
+    labels = said["prediction_label"].to_numpy()
+    return Prediction(probabilities=said[names].to_numpy() if names else None, classes=codes, labels=labels)
+
+
+def kinds(train):
+    """Return which columns are numbers, categories, dates and text."""
+    found = {"numeric_features": [], "categorical_features": [], "date_features": [], "text_features": []}
+    for i, column in enumerate(train.columns):
+        kind = {"numeric": "numeric", "boolean": "numeric"}.get(column["kind"], column["kind"])
+        found[kind + "_features"].append("c%d" % i)
+    return found
+
+
+def likelihood(y, probabilities):
+    """Return exp(-log loss): PyCaret scores what fails as 0, which would be the best log loss."""
+    p = np.asarray(probabilities)
+    p = np.column_stack([1 - p, p]) if p.ndim == 1 else p
+    return np.exp(np.log(np.clip(p[np.arange(len(p)), np.asarray(y, dtype=int)], 1e-15, 1)).mean())

@@ -1,0 +1,132 @@
+"""Install and check every framework that has an environment of its own: `make test-frameworks`.
+
+Each is built in an empty cache (downloads included) and run through `assay framework check`. What was found goes to
+docs/data/frameworks.json, from which the tables of docs/reference/frameworks.md are made. Exit code 1 when one that
+was found working before no longer is. Takes about an hour on two cores; name some to measure only these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assay.frameworks.envs import environment_folder, environment_of, read_ready
+from assay.frameworks.spec import FrameworkSpec, builtin_names, find_framework
+from assay.settings import Settings
+
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "data" / "frameworks.json"
+CONSTRAINT = "1m1c"
+LICENCE = """
+import sys
+from importlib.metadata import metadata
+found = metadata(sys.argv[1])
+texts = [line.split(" :: ")[-1] for line in found.get_all("Classifier", []) if line.startswith("License ::")]
+said = found.get("License-Expression") or ", ".join(texts) or (found.get("License") or "").strip().split("\\n")[0]
+print(said[:60])
+"""
+
+
+def everything() -> list[str]:
+    """Return what is to be checked: all but the baselines, and each lock that is not its framework's default."""
+    out = []
+    for name in builtin_names():
+        spec = find_framework(name)
+        if spec.environment == "assay":
+            continue
+        others = (
+            sorted(path.stem for path in (spec.folder / "locks").glob("*.txt")) if not spec.extends else []
+        )
+        out += [name, *(f"{name}:{version}" for version in others if version != spec.version)]
+    return out
+
+
+def licence(spec: FrameworkSpec, settings: Settings) -> str:
+    """Return the licence the framework's own package states."""
+    if not spec.recipe.requires:
+        return ""
+    package = spec.recipe.requires[0].split("=")[0].split("[")[0]
+    python = environment_of(spec, settings).python
+    done = subprocess.run([str(python), "-I", "-c", LICENCE, package], capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def measure(name: str, cache: Path, constraint: str) -> dict[str, Any]:
+    """Install one framework and check it, in processes of their own."""
+    spec, settings = find_framework(name), Settings(cache=cache, state=cache / "state")
+    environ = {**os.environ, "ASSAY_CACHE": str(cache), "UV_CACHE_DIR": str(cache / "uv")}
+    assay = [sys.executable, "-m", "assay"]
+    found: dict[str, Any] = {
+        "version": spec.version,
+        "python": spec.python,
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    install = subprocess.run(
+        [*assay, "framework", "install", name], env=environ, capture_output=True, text=True
+    )
+    if install.returncode != 0:
+        return {**found, "problem": install.stderr.strip()[-500:]}
+    if spec.environment == "own":
+        ready = read_ready(environment_folder(spec, settings))
+        found |= {
+            "install_s": ready["seconds"],
+            "size_mb": ready["size_mb"],
+            "packages": len(ready["packages"]),
+        }
+        found["licence"] = licence(spec, settings)
+    command = [*assay, "framework", "check", name, "--constraint", constraint, "--json"]
+    check = subprocess.run(command, env=environ, capture_output=True, text=True)
+    try:
+        said = json.loads(check.stdout)[0]
+    except ValueError:
+        return {**found, "problem": check.stderr.strip()[-500:]}
+    tasks = {
+        task["task"]: {key: task[key] for key in ("status", "metric", "score", "fit_s", "message")}
+        for task in said["tasks"]
+    }
+    claims = [claim for claim in said["claims"] if claim["problem"]]
+    return {**found, "constraint": constraint, "ok": said["ok"], "tasks": tasks, "claims": claims}
+
+
+def main() -> int:
+    """Measure, two at a time, and keep each result as it comes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--constraint", default=CONSTRAINT)
+    parser.add_argument("-p", type=int, default=2)
+    chosen = parser.parse_args()
+    known: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    worse = []
+    with (
+        tempfile.TemporaryDirectory(prefix="assay-frameworks-") as cache,
+        ThreadPoolExecutor(chosen.p) as pool,
+    ):
+        names = chosen.names or everything()
+        found = pool.map(lambda name: (name, measure(name, Path(cache), chosen.constraint)), names)
+        for name, one in found:
+            if known.get(name, {}).get("ok") and not one.get("ok"):
+                worse.append(name)
+            known[name] = one
+            print(
+                name,
+                one["version"],
+                "ok" if one.get("ok") else one.get("problem", "breaks claims"),
+                flush=True,
+            )
+            RESULTS.parent.mkdir(exist_ok=True)
+            text = json.dumps(dict(sorted(known.items())), indent=1, ensure_ascii=False)
+            RESULTS.write_text(text + "\n", encoding="utf-8")
+    if worse:
+        print(f"Worked before and no longer: {', '.join(worse)}.", file=sys.stderr)
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
