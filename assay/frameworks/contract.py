@@ -22,6 +22,15 @@ RESERVED = ("schema", "python", "phases", "timing", "error", "invalid_prediction
 MISSING_DATE = np.iinfo(np.int64).min
 
 
+# scikit-learn's names for our metrics; many libraries take them.
+SCORERS = {
+    "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "pr_auc": "average_precision",
+    "logloss": "neg_log_loss", "acc": "accuracy", "balacc": "balanced_accuracy", "f1": "f1_weighted",
+    "rmse": "neg_root_mean_squared_error", "mse": "neg_mean_squared_error", "mae": "neg_mean_absolute_error",
+    "r2": "r2",
+}  # fmt: skip
+
+
 class InvalidPrediction(ValueError):
     """The framework's answer cannot be turned into predictions for the rows and classes asked for."""
 
@@ -172,7 +181,10 @@ class Train(Rows):
         _replace(self.artifacts / "trace.json", lambda file: file.write(text))
 
     def write_oof(self, predictions: Mapping[str, Any], folds: Any = None) -> None:
-        """Keep out-of-fold predictions: per configuration an array over the training rows (n or n×k)."""
+        """Keep out-of-fold predictions: per configuration an array over the training rows.
+
+        Values (n), probabilities in the order of `classes` (n×k), or of two classes the last one's (n).
+        """
         arrays: Dict[str, Any] = {
             "config_%d" % i: np.asarray(value, dtype=float) for i, value in enumerate(predictions.values())
         }
@@ -213,7 +225,8 @@ class Prediction:
 
     Args:
         values: regression: one number per row.
-        probabilities: classification: n×k, columns in the order of `classes`.
+        probabilities: classification: n×k, columns in the order of `classes`; of two classes also n numbers (or
+            n×1), the probability of the last.
         labels: classification: one class per row; by default the most probable.
         classes: the order of the probability columns as the framework has it (`model.classes_`): codes
             or class names. Left out, it is the order of `Train.classes`.
@@ -252,6 +265,9 @@ def positions(classes: Iterable[Any], job_classes: Sequence[str]) -> List[int]:
 
 def _in_job_order(prediction: Prediction, job: Job) -> Any:
     probabilities = _floats(prediction.probabilities, "probabilities")
+    one_number = prediction.classes is None and len(job.classes) == 2
+    if one_number and (probabilities.ndim == 1 or probabilities.shape[1:] == (1,)):
+        probabilities = np.column_stack([1 - probabilities.ravel(), probabilities.ravel()])
     if probabilities.ndim != 2:
         raise InvalidPrediction(
             "probabilities have shape %r: one row per test row and one column per class are asked for"

@@ -94,20 +94,19 @@ def make_lock(
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
         folder = Path(scratch)
         (folder / "requires.txt").write_text("\n".join(requires) + "\n", encoding="utf-8")
-        overrides = [*recipe.overrides, *(f"{name}; sys_platform == 'never'" for name in recipe.without)]
-        (folder / "overrides.txt").write_text("".join(f"{one}\n" for one in overrides), encoding="utf-8")
+        (folder / "without.txt").write_text(
+            "".join(f"{name}; sys_platform == 'never'\n" for name in recipe.without), encoding="utf-8"
+        )
         environ = install_environ()
         write_build_constraints(spec, folder, environ)
         command = [find_uv(), "pip", "compile", str(folder / "requires.txt"), "--override"]
-        command += [str(folder / "overrides.txt"), "--python", str(find_python(spec.python)), "--no-header"]
+        command += [str(folder / "without.txt"), "--python", str(find_python(spec.python)), "--no-header"]
         command += ["--no-annotate", "--quiet", "--output-file", str(folder / "lock.txt")]
         run_tool(command, environ, f"The lock of {spec.name} could not be made", tell)
         lines = (folder / "lock.txt").read_text(encoding="utf-8").splitlines()
     packages = [line for line in lines if re.match(r"[A-Za-z0-9]", line)]
     found = _locked_version(packages, requires[0])
     head = f"# {spec.name} {found}, Python {spec.python}, Linux x86_64, from: {', '.join(requires)}"
-    if recipe.overrides:
-        head += f"; overriding {', '.join(recipe.overrides)}"
     if recipe.without:
         head += f"; without {', '.join(recipe.without)}"
     return found, "\n".join([head, *packages]) + "\n"

@@ -36,7 +36,6 @@ class Recipe:
     Attributes:
         requires: what the lock is resolved from; `{version}` stands for the version, the first names its package.
         without: packages that others ask for and that are left out all the same.
-        overrides: requirements that stand in place of what others ask of the same packages.
         build: constraints for what is built from source.
         tools: packages whose programs must be there before the others are built.
         installer: `uv`, or `pip` for what uv cannot install.
@@ -45,7 +44,6 @@ class Recipe:
 
     requires: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
-    overrides: tuple[str, ...] = ()
     build: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     installer: str = "uv"

@@ -17,7 +17,7 @@ from assay.frameworks.spec import FrameworkSpec, Recipe
 
 __all__ = ["FrameworkFile", "read_folder"]
 
-RECIPE = {"requires", "without", "overrides", "build", "tools", "installer", "prepare"}
+RECIPE = {"requires", "without", "build", "tools", "installer", "prepare"}
 TaskTypes = list[Literal["binary", "multiclass", "regression"]]
 
 
@@ -30,7 +30,6 @@ class VersionKeys(BaseModel):
     adapter: str = "adapter.py"
     requires: list[str] = []
     without: list[str] = []
-    overrides: list[str] = []
     build: list[str] = []
     tools: list[str] = []
 
@@ -173,7 +172,6 @@ def _recipe(said: FrameworkFile, folder: Path, path: Path) -> Recipe:
     return Recipe(
         requires=tuple(said.requires),
         without=tuple(said.without),
-        overrides=tuple(said.overrides),
         build=tuple(said.build),
         tools=tuple(said.tools),
         installer=said.installer,

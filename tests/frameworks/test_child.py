@@ -253,7 +253,7 @@ def predict(model, test):
         ("binary", "labels=np.full(20, 2)", "unknown class"),
         ("binary", "labels=np.full(20, 1.0)", "unknown class"),
         (
-            "binary",
+            "multiclass",
             "probabilities=np.full(20, 0.5)",
             "shape (20,): one row per test row and one column per class",
         ),

@@ -17,6 +17,7 @@ from assay.frameworks.contract import (
     Prediction,
     Rows,
     Train,
+    passed,
     plain,
     positions,
     prediction_arrays,
@@ -220,3 +221,57 @@ def test_pickled_training_data_is_not_loaded(tmp_path: Path) -> None:
         np.savez(file, n_rows=np.int64(1), c0=np.array([object()], dtype=object), y=np.zeros(1))
     with pytest.raises(ValueError, match="allow_pickle=False"):
         read_train(job(tmp_path, columns=[{"name": "a", "kind": "numeric"}]))
+
+
+def test_one_number_per_row_is_the_last_of_two_classes() -> None:
+    two = job(type="binary", classes=["A", "B"])
+    for answer in (np.array([0.2, 0.9]), np.array([[0.2], [0.9]])):
+        found = prediction_arrays(Prediction(probabilities=answer), two)
+        np.testing.assert_allclose(found["probabilities"], [[0.8, 0.2], [0.1, 0.9]])
+        assert found["prediction"].tolist() == [0, 1]
+    with pytest.raises(InvalidPrediction, match="one column per class"):
+        prediction_arrays(Prediction(probabilities=np.array([0.2, 0.9, 0.1])), job())
+
+
+def train(folder: Path, y: Any, **said: Any) -> Train:
+    y = np.asarray(y)
+    return Train(job(folder, **said), Rows([], [], len(y)), y)
+
+
+def test_metric_is_named_in_the_frameworks_terms_or_the_usual_one_is_reported(tmp_path: Path) -> None:
+    names = {"auc": "roc_auc", "logloss": "log_loss", "rmse": "RMSE"}
+    known = train(tmp_path, [0, 1])
+    assert known.metric_as(names) == "log_loss" and not known.reported
+    for kind, usual in (("binary", "auc"), ("multiclass", "logloss"), ("regression", "rmse")):
+        unknown = train(tmp_path, [0, 1], type=kind, metric="mcc")
+        assert unknown.metric_as(names) == names[usual]
+        assert unknown.reported == {"optimised": usual}
+
+
+def test_held_out_rows_are_stratified_disjoint_and_follow_the_seed(tmp_path: Path) -> None:
+    y = np.array([0] * 80 + [1] * 20 + [2])
+    learn, validate = train(tmp_path, y).hold_out(0.1)
+    assert sorted([*learn, *validate]) == list(range(101))
+    assert np.bincount(y[validate], minlength=3).tolist() == [8, 2, 0]
+    again = train(tmp_path, y).hold_out(0.1)
+    assert again[1].tolist() == validate.tolist()
+    assert train(tmp_path, y, seed=6).hold_out(0.1)[1].tolist() != validate.tolist()
+    learn, validate = train(tmp_path, np.linspace(0, 1, 50), type="regression").hold_out(0.2)
+    assert len(validate) == 10 and not set(learn) & set(validate)
+
+
+def test_trace_is_kept_in_order_of_time_without_what_is_no_number(tmp_path: Path) -> None:
+    own = train(tmp_path, [0, 1])
+    own.write_trace(
+        [(2.0, 0.9, "b"), (np.float64(1.0), np.float32(0.5), "a"), (3.0, np.nan, "c")], "auc", True
+    )
+    said = json.loads((tmp_path / "out" / "artifacts" / "trace.json").read_text())
+    assert said == {
+        "metric": "auc",
+        "higher_is_better": True,
+        "points": [[1.0, 0.5, "a"], [2.0, 0.9, "b"]],
+    }
+
+
+def test_parameters_that_steer_the_adapter_are_not_passed_on() -> None:
+    assert passed({"a": 1, "_b": 2}) == {"a": 1}

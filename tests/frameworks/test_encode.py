@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.frameworks.contract import MISSING_DATE, Rows
-from assay.frameworks.encode import Encoder
+from assay.frameworks.encode import Encoder, plain_frame
 
 DAY = 86_400 * 10**9
 
@@ -99,3 +99,33 @@ def test_mixed_table_leaves_no_gap_and_matches_in_width(samples: Any, categories
 def test_unknown_kind_of_encoding_is_refused() -> None:
     with pytest.raises(ValueError, match="'ordinal' or 'onehot', not 'target'"):
         Encoder(categories="target")
+
+
+def test_plain_frame_has_few_types_and_plain_names() -> None:
+    rows = Rows(
+        [
+            {"name": "a [b]", "kind": "numeric", "integer": True},
+            {"name": "c", "kind": "categorical", "categories": ["x", "y, z"]},
+            {"name": "c", "kind": "boolean"},
+            {"name": "day", "kind": "date"},
+            {"name": "t", "kind": "text"},
+        ],
+        [
+            np.array([1.0, np.nan, 3.0]),
+            np.array([1, -1, 0], dtype=np.int32),
+            np.array([1, -1, 0], dtype=np.int8),
+            np.array([86_400 * 10**9, MISSING_DATE, 0]),
+            np.array(["é", None, ""], dtype=object),
+        ],
+        3,
+    )
+    frame = plain_frame(rows)
+    assert [str(dtype) for dtype in frame.dtypes] == ["float64", "category", "float64", "float64", "object"]
+    assert list(frame) == ["c0", "c1", "c2", "c3", "c4"]
+    assert frame.isna().to_numpy().tolist() == [[False] * 5, [True] * 5, [False] * 5]
+    assert frame["c1"].tolist()[0] == "y, z" and frame["c1"].cat.categories.tolist() == ["x", "y, z"]
+    assert frame["c2"].tolist()[::2] == [1.0, 0.0] and frame["c3"].tolist()[::2] == [1.0, 0.0]
+    other = plain_frame(rows, categories="text", dates="date", text="drop")
+    assert [str(dtype) for dtype in other.dtypes] == ["float64", "object", "float64", "datetime64[ns]"]
+    assert other["c1"].tolist() == ["y, z", None, "x"]
+    assert len(plain_frame(Rows([], [], 4))) == 4

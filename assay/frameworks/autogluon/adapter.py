@@ -1,6 +1,7 @@
 """AutoGluon: `TabularPredictor.fit` with a preset; bagged models keep their out-of-fold predictions."""
 
 import pandas as pd
+import ray
 from assay_contract import Prediction, passed
 from autogluon.tabular import TabularPredictor
 
@@ -9,7 +10,14 @@ METRICS = {
     "acc": "accuracy", "balacc": "balanced_accuracy", "f1": "f1_weighted", "mcc": "mcc", "pr_auc": "average_precision",
     "rmse": "root_mean_squared_error", "mse": "mean_squared_error", "mae": "mean_absolute_error", "r2": "r2",
 }  # fmt: skip
-LABEL = "assay target"  # no column is called so: `positions` below replace the names
+LABEL = "assay target"  # `frame` names the columns c0, c1 …
+
+
+def start(budget, params):
+    """Start Ray, which trains the folds; AutoGluon takes the one that runs."""
+    ray.init(
+        num_cpus=budget.cores, num_gpus=0, include_dashboard=False, log_to_driver=False, logging_level=40
+    )
 
 
 def fit(train, budget, params):
@@ -22,7 +30,7 @@ def fit(train, budget, params):
         num_cpus=budget.cores,
         num_gpus=0,
         memory_limit=budget.memory_mb / 1024,
-        **passed(params),
+        **{"ag_args_ensemble": {"model_random_seed": train.seed % 2**31}, **passed(params)},
     )
     board = predictor.leaderboard(silent=True)
     board.to_csv(train.artifacts / "leaderboard.csv", index=False)
@@ -45,9 +53,7 @@ def predict(predictor, test):
 
 
 def close(predictor):
-    """End Ray, which trains the folds, with all its processes."""
-    import ray
-
+    """End Ray with all its processes."""
     ray.shutdown()
 
 

@@ -38,7 +38,6 @@ def fit(train, budget, params):
         n_jobs=budget.cores,
         random_seed=train.seed % 2**31,
         add_result_callback=note,
-        verbose=True,
         **passed(params),
     )
     search.search(interactive_plot=False)

@@ -1,6 +1,5 @@
 """LightAutoML: the preset that restarts with other configurations until the time is used, or one run of it."""
 
-import numpy as np
 from assay_contract import Prediction, passed
 from assay_encode import plain_frame
 from lightautoml.automl.presets.tabular_presets import TabularAutoML, TabularUtilizedAutoML
@@ -35,17 +34,15 @@ def fit(train, budget, params):
     train.report(
         models_count=sum(len(pipe.ml_algos) for run in runs for level in run.levels for pipe in level)
     )
-    train.write_oof({"blend": columns(held_out.data, train.type)})
-    return automl, train.type, classes
+    train.write_oof({"blend": held_out.data.squeeze()})
+    return automl, train.is_classification, classes
 
 
 def predict(model, test):
     """Let the blend predict."""
-    automl, task_type, classes = model
-    said = columns(automl.predict(plain_frame(test, categories="text")).data, task_type)
-    if task_type == "regression":
-        return Prediction(values=said)
-    return Prediction(probabilities=said, classes=classes)
+    automl, is_classification, classes = model
+    said = automl.predict(plain_frame(test, categories="text")).data
+    return Prediction(probabilities=said, classes=classes) if is_classification else Prediction(values=said)
 
 
 def members(automl):
@@ -56,13 +53,9 @@ def members(automl):
 
 
 def order(reader, n_classes):
-    """Return the class codes in the order of the columns, which is that of the reader's mapping if it has one."""
-    mapping = reader.class_mapping
-    return sorted(mapping, key=mapping.get) if mapping else list(range(n_classes))
+    """Return the class codes in the order of the columns: that of the reader's mapping; None for two classes.
 
-
-def columns(data, task_type):
-    """Return one column per class; LightAutoML gives only the second class's for two."""
-    if task_type == "regression":
-        return data[:, 0]
-    return np.column_stack([1 - data[:, 0], data[:, 0]]) if task_type == "binary" else data
+    Of two classes LightAutoML gives one column, the probability of code 1.
+    """
+    mapping = reader.class_mapping or {code: code for code in range(n_classes)}
+    return sorted(mapping, key=mapping.get) if n_classes > 2 else None

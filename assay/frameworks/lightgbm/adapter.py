@@ -36,16 +36,14 @@ def fit(train, budget, params):
         callbacks=[lgb.early_stopping(params["_patience"], verbose=False), clock],
     )
     train.report(models_count=1, rounds=booster.best_iteration)
-    return booster, train.type
+    return booster, train.is_classification
 
 
 def predict(model, test):
     """Let the booster predict with the rounds that were best; its columns are the class codes."""
-    booster, task_type = model
+    booster, is_classification = model
     said = booster.predict(frame(test))
-    if task_type == "regression":
-        return Prediction(values=said)
-    return Prediction(probabilities=said if task_type == "multiclass" else [[1 - p, p] for p in said])
+    return Prediction(probabilities=said) if is_classification else Prediction(values=said)
 
 
 def frame(rows):

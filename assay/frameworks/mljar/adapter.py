@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from assay_contract import Prediction, passed
 from assay_encode import plain_frame
@@ -65,8 +64,6 @@ def write_oof(train, names):
         if len(said) != train.n_rows:
             continue
         columns = [column for column in said if column.startswith("prediction")]
-        kept[name] = said[columns].to_numpy()
-        if train.type == "binary":
-            kept[name] = np.column_stack([1 - kept[name][:, 0], kept[name][:, 0]])
+        kept[name] = said[columns].to_numpy().squeeze()
     if kept:
         train.write_oof(kept)

@@ -1,17 +1,10 @@
 """Naive AutoML: one pipeline slot after the other, one process; every candidate is in its history."""
 
 import numpy as np
-from assay_contract import Prediction, passed
+from assay_contract import SCORERS, Prediction, passed
 from assay_encode import plain_frame
 from naiveautoml import NaiveAutoML
 from sklearn.metrics import log_loss, make_scorer
-
-SCORERS = {
-    "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "logloss": "neg_log_loss",
-    "acc": "accuracy", "balacc": "balanced_accuracy", "f1": "f1_weighted", "pr_auc": "average_precision",
-    "rmse": "neg_root_mean_squared_error", "mse": "neg_mean_squared_error", "mae": "neg_mean_absolute_error",
-    "r2": "r2",
-}  # fmt: skip
 
 
 def fit(train, budget, params):

@@ -1,13 +1,19 @@
 """PyCaret: `compare_models`, then the best one refitted on all rows; it looks at the clock between models."""
 
+import logging
+
 import numpy as np
 from assay_contract import Prediction, passed
 from assay_encode import plain_frame
 from pycaret.classification import ClassificationExperiment
 from pycaret.regression import RegressionExperiment
 
-METRICS = {"auc": "AUC", "auc_ovr": "AUC", "logloss": "Likelihood", "acc": "Accuracy", "f1": "F1", "mcc": "MCC",
+METRICS = {"auc": "AUC", "logloss": "Likelihood", "acc": "Accuracy", "f1": "F1", "mcc": "MCC",
            "rmse": "RMSE", "mse": "MSE", "mae": "MAE", "r2": "R2", "rmsle": "RMSLE", "mape": "MAPE"}  # fmt: skip
+WITHOUT_PROBABILITIES = {
+    "AUC": ["ridge", "svm"],
+    "Likelihood": ["ridge", "svm"],
+}  # who cannot answer, by metric
 TARGET = "target"
 
 
@@ -16,20 +22,25 @@ def fit(train, budget, params):
     metric = train.metric_as(METRICS)
     experiment = (ClassificationExperiment if train.is_classification else RegressionExperiment)()
     experiment.setup(
-        plain_frame(train, dates="date").assign(**{TARGET: train.y}),
+        frame(train).assign(**{TARGET: train.y}),
         target=TARGET,
         index=False,
         n_jobs=budget.cores,
         session_id=train.seed % 2**31,
         html=False,
         verbose=False,
-        system_log=str(train.artifacts / "pycaret.log"),
+        system_log=logging.getLogger("pycaret"),
         **kinds(train),
         **passed(params),
     )
     if metric == "Likelihood":
         experiment.add_metric("likelihood", metric, likelihood, target="pred_proba")
-    best = experiment.compare_models(sort=metric, budget_time=budget.remaining() / 60, verbose=False)
+    best = experiment.compare_models(
+        sort=metric,
+        exclude=WITHOUT_PROBABILITIES.get(metric),
+        budget_time=budget.remaining() / 60,
+        verbose=False,
+    )
     board = experiment.pull()
     board.to_csv(train.artifacts / "leaderboard.csv")
     models = [name for name in board.index if name != "dummy"]
@@ -40,14 +51,22 @@ def fit(train, budget, params):
 def predict(model, test):
     """Let the best model predict; columns are called prediction_score_CODE, and some models have none."""
     experiment, pipeline, is_classification = model
-    X = plain_frame(test, dates="date")
-    said = experiment.predict_model(pipeline, X, raw_score=True, round=16, verbose=False)
+    settings = {"data": frame(test), "round": 16, "verbose": False}
     if not is_classification:
-        return Prediction(values=said["prediction_label"].to_numpy())
+        return Prediction(
+            values=experiment.predict_model(pipeline, **settings)["prediction_label"].to_numpy()
+        )
+    said = experiment.predict_model(pipeline, raw_score=True, **settings)
     names = [name for name in said if name.startswith("prediction_score_")]
     codes = [int(name[len("prediction_score_") :]) for name in names]
     labels = said["prediction_label"].to_numpy()
     return Prediction(probabilities=said[names].to_numpy() if names else None, classes=codes, labels=labels)
+
+
+def frame(rows):
+    """Return numbers, categories, dates and text, which may not be missing."""
+    X = plain_frame(rows, dates="date")
+    return X.fillna({name: "" for name in X.select_dtypes("object")})
 
 
 def kinds(train):
@@ -59,7 +78,7 @@ def kinds(train):
     return found
 
 
-def likelihood(y, probabilities):
+def likelihood(y, probabilities, sample_weight=None):
     """Return exp(-log loss): PyCaret scores what fails as 0, which would be the best log loss."""
     p = np.asarray(probabilities)
     p = np.column_stack([1 - p, p]) if p.ndim == 1 else p

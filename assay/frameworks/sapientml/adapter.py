@@ -47,10 +47,8 @@ def predict(model, test):
         return Prediction(values=said[TARGET].to_numpy())
     if task_type == "multiclass":
         return Prediction(probabilities=said.to_numpy(), classes=[int(name) for name in said.columns])
-    second = said[TARGET].to_numpy()
-    return Prediction(
-        probabilities=np.column_stack([1 - second, second]), classes=classes(sapient.model.files)
-    )
+    probabilities = np.column_stack([1 - said[TARGET], said[TARGET]])
+    return Prediction(probabilities=probabilities, classes=classes(sapient.model.files))
 
 
 def classes(files):

@@ -3,20 +3,13 @@
 import time
 
 import numpy as np
-from assay_contract import Prediction, passed
+from assay_contract import SCORERS, Prediction, passed
 from assay_encode import plain_frame
 from tpot import TPOTClassifier, TPOTRegressor
 
-SCORERS = {
-    "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "logloss": "neg_log_loss",
-    "acc": "accuracy", "balacc": "balanced_accuracy", "f1": "f1_weighted", "pr_auc": "average_precision",
-    "rmse": "neg_root_mean_squared_error", "mse": "neg_mean_squared_error", "mae": "neg_mean_absolute_error",
-    "r2": "r2",
-}  # fmt: skip
-
 
 def fit(train, budget, params):
-    """Evolve until the time is up; one evaluation gets a tenth of it, as TPOT's default has it."""
+    """Evolve until the time is up; one evaluation gets a tenth of it, but half a minute at least."""
     scorer = train.metric_as(SCORERS)
     X = plain_frame(train, text="drop").dropna(
         axis=1, how="all"
@@ -26,7 +19,7 @@ def fit(train, budget, params):
         scorers=[scorer],
         scorers_weights=[1],
         max_time_mins=budget.seconds / 60,
-        max_eval_time_mins=budget.seconds / 600,
+        max_eval_time_mins=max(0.5, budget.seconds / 600),
         n_jobs=budget.cores,
         memory_limit="%dMB" % (budget.memory_mb // budget.cores),
         random_state=train.seed % 2**32,

@@ -1,16 +1,9 @@
 """TPOT 0.12, the generation of the AMLB paper: genetic programming on numbers only."""
 
 import numpy as np
-from assay_contract import Prediction, passed
+from assay_contract import SCORERS, Prediction, passed
 from assay_encode import Encoder
 from tpot import TPOTClassifier, TPOTRegressor
-
-SCORERS = {
-    "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "logloss": "neg_log_loss",
-    "acc": "accuracy", "balacc": "balanced_accuracy", "f1": "f1_weighted", "pr_auc": "average_precision",
-    "rmse": "neg_root_mean_squared_error", "mse": "neg_mean_squared_error", "mae": "neg_mean_absolute_error",
-    "r2": "r2",
-}  # fmt: skip
 
 
 def fit(train, budget, params):
@@ -20,7 +13,7 @@ def fit(train, budget, params):
         scoring=train.metric_as(SCORERS),
         generations=None,
         max_time_mins=budget.seconds / 60,
-        max_eval_time_mins=budget.seconds / 600,
+        max_eval_time_mins=max(0.5, budget.seconds / 600),
         n_jobs=budget.cores,
         random_state=train.seed % 2**32,
         verbosity=2,

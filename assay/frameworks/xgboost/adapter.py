@@ -41,16 +41,14 @@ def fit(train, budget, params):
         verbose_eval=False,
     )
     train.report(models_count=1, rounds=booster.num_boosted_rounds())
-    return booster, train.type
+    return booster, train.is_classification
 
 
 def predict(model, test):
     """Let the booster predict; its columns are the class codes."""
-    booster, task_type = model
+    booster, is_classification = model
     said = booster.predict(xgb.DMatrix(frame(test), enable_categorical=True))
-    if task_type == "regression":
-        return Prediction(values=said)
-    return Prediction(probabilities=said if task_type == "multiclass" else [[1 - p, p] for p in said])
+    return Prediction(probabilities=said) if is_classification else Prediction(values=said)
 
 
 def frame(rows):
