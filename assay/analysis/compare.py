@@ -42,7 +42,7 @@ class TaskDifference:
 
     Attributes:
         gap: from the constant predictor to the better of the two; zero or less where neither beats it.
-        difference: B - A in gaps, positive where B is better; None without a gap.
+        difference: B - A in gaps, positive where B is better, at most one either way; None without a gap.
         differences: the same for every fold, divided by the task's one gap.
         imputed_a, imputed_b: folds without a score of their own, which count as the constant predictor.
     """
@@ -127,7 +127,9 @@ def compare_sides(
 
     A fold's difference B - A is divided by the gap of its task: from the constant predictor to the better of the
     two, means over the folds compared. One gap per task, because a single fold's may be next to nothing. The estimate
-    is the mean over tasks of their mean differences, so a task with ten folds weighs no more than one with three.
+    is the mean over tasks of their mean differences, so a task with ten folds weighs no more than one with three. A
+    task counts for one gap at most: who is worse than the constant predictor counts as it, as who failed does; else
+    one disaster would widen the interval so far that it hides the others.
 
     Failures count as the constant predictor's score on that fold, as in the AMLB paper, and so do predictions that
     the metric has no value for. Left out are folds where one of the three has no row, where A or B ended as
@@ -266,7 +268,7 @@ def _difference(label: str, folds: Sequence[Fold]) -> TaskDifference:
         mean_b=mean_b,
         mean_constant=mean_constant,
         gap=gap,
-        difference=fmean(differences) if differences else None,
+        difference=max(-1.0, min(1.0, fmean(differences))) if differences else None,
         differences=differences,
         folds=len(folds),
         imputed_a=own["a"].count(None),
@@ -309,8 +311,8 @@ def _warnings(
         below = [task.task for task, mean in zip(known, means, strict=True) if _is_below(task, mean)]
         if below:
             out.append(
-                f"{name} is worse than the constant predictor on {_listed(below)}: more than one gap apart, which "
-                "widens the interval."
+                f"{name} is worse than the constant predictor on {_listed(below)}, and counts as the constant "
+                "predictor there."
             )
     return tuple(out)
 

@@ -113,7 +113,7 @@ def install(
 
     \b
     Examples:
-      assay framework install flaml tpot:0.12.2
+      assay framework install flaml tpot:latest
       assay framework install 2026Q4 --dry-run
       assay framework install ./my_framework --rebuild
     """

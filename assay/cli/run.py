@@ -103,6 +103,7 @@ def run(
     Examples:
       assay run constant,random_forest bundled 1m1c
       assay run mymodel.py:MyEstimator my.csv 1m2c --target y
+      assay run flaml,h2o,tuned_random_forest bundled 10m2c
       assay run random_forest bundled 10m2c --task iris --fold 0 --dry-run
     """
     from assay import api

@@ -241,9 +241,9 @@ def test_rounding_is_no_gap() -> None:
     assert found.n_tasks == 3
 
 
-def test_worse_than_the_constant_predictor_is_more_than_a_gap_and_is_said() -> None:
+def test_worse_than_the_constant_predictor_counts_as_it_and_is_said() -> None:
     found = compared(A, {**B, "y": [0.4, 0.4]}, HALF)
-    assert found.tasks[1].difference == pytest.approx(-2.0)
+    assert found.tasks[1].difference == -1.0 and found.tasks[1].differences == pytest.approx((-2.0, -2.0))
     assert any("new is worse than the constant predictor on y" in warning for warning in found.warnings)
 
 
