@@ -218,13 +218,14 @@ FRAMEWORKS = """\
 {note}
 
 Name them as they stand here; AMLB's spellings (`RandomForest`, `constantpredictor`) are understood.
-[Add your own](../howto/add-a-framework.md).
+[Add your own](../howto/add-a-framework.md). Some that are known elsewhere are
+[not included](../howto/frameworks-not-included.md).
 
 ## On Assay's own interpreter
 
 Nothing is to be installed.
 
-{table}
+{assay}
 
 ## In environments of their own
 
@@ -237,7 +238,13 @@ lock, outside the source tree. `name:version` takes another lock, `name:latest` 
 **†** learned from public data sets beforehand; leaderboards mark it, or (**††**) do not rank it, because no data set
 can be kept out of what it learned ([why](../howto/add-a-framework.md#frameworks-that-learned-beforehand)).
 
-### What they need, and what the check says
+## Programs on the machine
+
+They are not installed by Assay; jobs end as `setup` where they are missing, and say what to install.
+
+{none}
+
+## What they need, and what the check says
 
 Measured by `make test-frameworks` from an empty cache, downloads included; sizes are those on disk. The five columns
 are the tasks of [`assay framework check`](../howto/add-a-framework.md#check-it), each with {constraint}: the seconds
@@ -270,7 +277,8 @@ def frameworks() -> dict[str, str]:
     from assay.frameworks import spec
     from assay.frameworks.locks import set_names
 
-    rows, own_rows, params = [], [], []
+    rows: dict[str, list[tuple[str, ...]]] = {"assay": [], "own": [], "none": []}
+    params = []
     for name in spec.builtin_names():
         said = _toml(spec.HERE / name)
         found = spec.find_framework(name)
@@ -279,13 +287,13 @@ def frameworks() -> dict[str, str]:
         what = said.get("description", "")
         mark = {"marked": " †", "excluded": " ††"}.get(found.meta_learning, "")
         row = (f"`{name}`{mark}", version, found.role, found.stops_by, ", ".join(found.types), what)
-        (rows if found.environment == "assay" else own_rows).append(row)
+        rows[found.environment].append(row)
         for key, value in found.params.items():
             params.append((f"`{name}`", f"`{key}`", f"`{value}`"))
+    head = ("name", "version", "role", "stops by", "types", "description")
     text = FRAMEWORKS.format(
         note=_note("frameworks"),
-        table=_table(("name", "version", "role", "stops by", "types", "description"), rows),
-        own=_table(("name", "version", "role", "stops by", "types", "description"), own_rows),
+        **{environment: _table(head, found) for environment, found in rows.items()},
         sets=", ".join(f"`{name}`" for name in set_names()),
         **_checks(),
         params=_table(("framework", "parameter", "default"), params),

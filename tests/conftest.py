@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,35 @@ def finished(shared_settings: Settings, raises: Path, tmp_path_factory: pytest.T
 def copied(finished: Path, tmp_path: Path) -> Path:
     """The finished store as a copy of one's own."""
     return Path(shutil.copytree(finished, tmp_path / "results"))
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of small wheels that is the only package index: tiny-thing 1.0, 1.9 and 2.0, and other-thing.
+
+    tiny-thing 2.0 needs other-thing and huge-thing, which is nowhere.
+    """
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    needs = "Requires-Dist: other-thing\nRequires-Dist: huge-thing\n"
+    _write_wheel(folder, "tiny_thing", "1.0")
+    _write_wheel(folder, "tiny_thing", "1.9")
+    _write_wheel(folder, "tiny_thing", "2.0", needs)
+    _write_wheel(folder, "other_thing", "0.1")
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv-cache"))
+    return folder
+
+
+def _write_wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
+    info = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}.py": "VALUE = 42\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{path},,\n" for path in (*files, f"{info}/RECORD"))
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        for path, text in (*files.items(), (f"{info}/RECORD", record)):
+            wheel.writestr(path, text)

@@ -141,7 +141,9 @@ def _install(spec: FrameworkSpec, settings: Settings, rebuild: bool) -> None:
 
     if spec.environment != "own":
         found = environment_of(spec, settings).python
-        print(f"{spec.name} {spec.version} has no environment of its own; it runs with {found}.")
+        print(
+            f"{spec.name} {spec.version} has no environment of its own: nothing to install. It runs with {found}."
+        )
         return
     build_environment(spec, settings, lambda line: tell_install(f"{spec.name} {spec.version}", line), rebuild)
     folder = environment_folder(spec, settings)
@@ -197,5 +199,5 @@ def lock(
     path, before = write_lock(spec, version, text, to)
     changed = len({*text.splitlines()} - {*before.splitlines()})
     print(
-        f"Wrote {path}: {len(text.splitlines()) - 1} packages, {changed} lines new. Use it: {spec.name}:{version}"
+        f"Wrote {path}: {len(text.splitlines()) - 1} packages, {changed} lines new. Use it: {to or word}:{version}"
     )

@@ -110,9 +110,14 @@ class FrameworkSpec:
                 )
 
     @property
+    def is_builtin(self) -> bool:
+        """Return whether it came with Assay."""
+        return self.folder.parent == HERE
+
+    @property
     def address(self) -> str:
         """Return the word by which it is found again: its name, or its folder; with the version of a lock."""
-        word = self.name if self.folder.parent == HERE else str(self.folder)
+        word = self.name if self.is_builtin else str(self.folder)
         return f"{word}:{self.version}" if self.lock is not None else word
 
     def digest(self) -> str:

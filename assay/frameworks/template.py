@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from assay.errors import ConfigError
@@ -64,8 +65,9 @@ def write_lock(spec: FrameworkSpec, version: str, text: str, to: Path | None) ->
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
         if to is not None and not toml.exists():
+            base = spec.name if spec.is_builtin else os.path.relpath(spec.folder, folder)
             toml.write_text(
-                f'name = "{spec.name}"\nextends = "{spec.name}"\nversion = "{version}"\n', encoding="utf-8"
+                f'name = "{spec.name}"\nextends = "{base}"\nversion = "{version}"\n', encoding="utf-8"
             )
         path = folder / "locks" / f"{version}.txt"
         before = path.read_text(encoding="utf-8") if path.exists() else ""

@@ -41,26 +41,6 @@ def test_nothing_is_built_for_the_baselines(settings: Settings) -> None:
     assert not settings.cache.exists()
 
 
-@pytest.fixture
-def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one small package, made by hand: building from a lock needs no index then."""
-    import zipfile
-
-    folder = tmp_path / "wheels"
-    folder.mkdir()
-    info = "tiny_thing-1.0.dist-info"
-    with zipfile.ZipFile(folder / "tiny_thing-1.0-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("tiny_thing.py", "VALUE = 42\n")
-        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny-thing\nVersion: 1.0\n")
-        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(
-            f"{info}/RECORD", f"tiny_thing.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n"
-        )
-    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
-    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv-cache"))
-    return folder
-
-
 def test_environment_is_built_from_its_lock_offline(make_own, settings: Settings, wheels: Path) -> None:
     spec, offline = make_own("tiny-thing==1.0\n"), replace(settings, offline=True)
     found = build_environment(spec, offline)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -25,28 +24,6 @@ def settings(tmp_path: Path) -> Settings:
 def folder(write_framework) -> Path:
     made = {f"locks__{version}_txt": f"tiny-thing=={version}\n" for version in ("1.9", "1.10", "1.10rc1")}
     return write_framework(OWN, **made)
-
-
-@pytest.fixture
-def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of wheels as the only place where packages are: two versions, one of which needs another package."""
-    place = tmp_path / "wheels"
-    place.mkdir()
-    for name, version, needs in (
-        ("tiny_thing", "1.9", ""),
-        ("tiny_thing", "2.0", "Requires-Dist: other-thing\nRequires-Dist: huge-thing\n"),
-        ("other_thing", "0.1", ""),
-    ):
-        info = f"{name}-{version}.dist-info"
-        with zipfile.ZipFile(place / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
-            meta = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}"
-            wheel.writestr(f"{info}/METADATA", meta)
-            wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-            wheel.writestr(f"{info}/RECORD", "")
-    monkeypatch.setenv("UV_FIND_LINKS", str(place))
-    monkeypatch.setenv("UV_NO_INDEX", "1")
-    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv-cache"))
-    return place
 
 
 def test_versions_stand_in_their_order(folder: Path) -> None:
@@ -113,19 +90,19 @@ def test_set_without_the_framework_says_what_it_has(monkeypatch: pytest.MonkeyPa
 
 
 def test_lock_is_complete_plain_and_without_what_is_unwanted(
-    write_framework, settings: Settings, index: Path
+    write_framework, settings: Settings, wheels: Path
 ) -> None:
     spec = find_framework(str(write_framework(OWN + 'without = ["huge-thing"]\n')), unlocked=True)
     version, text = make_lock(spec, "", settings, lambda line: None)
     assert version == "2.0"
     assert text.splitlines()[1:] == ["other-thing==0.1", "tiny-thing==2.0"]
     assert text.startswith("# mine 2.0, ") and "without huge-thing" in text
-    assert str(index) not in text
+    assert str(wheels) not in text
     version, text = make_lock(spec, "1.9", settings, lambda line: None)
     assert (version, text.splitlines()[1:]) == ("1.9", ["tiny-thing==1.9"])
 
 
-def test_lock_that_cannot_be_made_says_why(write_framework, settings: Settings, index: Path) -> None:
+def test_lock_that_cannot_be_made_says_why(write_framework, settings: Settings, wheels: Path) -> None:
     spec = find_framework(str(write_framework(OWN)), unlocked=True)
     with pytest.raises(NotInstalled, match=r"(?s)lock of mine could not be made:.*huge-thing"):
         make_lock(spec, "2.0", settings, lambda line: None)

@@ -1,10 +1,11 @@
-"""Programs in other languages take part: one in shell and awk, and the R child of docs/contract.md."""
+"""Programs in other languages take part: one in shell and awk, the R child of docs/contract.md, and ranger."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from assay import api
 from assay.data.task import TaskRequest
+from assay.errors import NotInstalled
+from assay.frameworks.envs import environment_of
 from assay.frameworks.spec import FrameworkSpec, find_framework
 from assay.runs.executors.local import Local
 from assay.settings import Settings
@@ -62,11 +65,17 @@ def test_the_page_shows_the_program_as_it_is() -> None:
     assert page_block("A program in shell and awk", "toml") == (PROGRAM / "framework.toml").read_text()
 
 
-def test_the_r_child_of_the_page_honours_the_contract(tmp_path: Path, shared_settings: Settings) -> None:
+def need_r(*packages: str) -> None:
+    """Skip the test where R or one of its packages is missing."""
     if shutil.which("Rscript") is None:
         pytest.skip("Rscript is not installed")
-    if subprocess.run(["Rscript", "-e", "library(jsonlite)"], capture_output=True).returncode != 0:
-        pytest.skip("the R package jsonlite is not installed")
+    for package in packages:
+        if subprocess.run(["Rscript", "-e", f"library({package})"], capture_output=True).returncode != 0:
+            pytest.skip(f"the R package {package} is not installed")
+
+
+def test_the_r_child_of_the_page_honours_the_contract(tmp_path: Path, shared_settings: Settings) -> None:
+    need_r("jsonlite")
     folder = tmp_path / "r_prior"
     folder.mkdir()
     (folder / "framework.toml").write_text(page_block("A child in R", "toml"), encoding="utf-8")
@@ -76,3 +85,34 @@ def test_the_r_child_of_the_page_honours_the_contract(tmp_path: Path, shared_set
         row, constant = rows["r_prior", task], rows["constant", task]
         assert row["status"] == "ok", row["message"]
         assert row["scores"] == pytest.approx(constant["scores"], rel=1e-9)
+
+
+def test_ranger_learns_and_times_its_inference(tmp_path: Path, shared_settings: Settings) -> None:
+    need_r("jsonlite", "ranger")
+    spec = find_framework("ranger").with_params({"num.trees": 20})
+    rows = run(spec, tmp_path, shared_settings)
+    for task, higher in (("breast_cancer", True), ("iris", False), ("diabetes", False)):
+        row, constant = rows["ranger", task], rows["constant", task]
+        assert row["status"] == "ok", row["message"]
+        assert (row["score"] > constant["score"]) == higher and row["score"] != constant["score"]
+        assert row["models_count"] == 1 and set(row["inference_s"]) == set(constant["inference_s"])
+
+
+def test_an_r_package_of_another_version_or_none_is_a_matter_of_setup(
+    tmp_path: Path, shared_settings: Settings
+) -> None:
+    need_r()
+    spec = find_framework("ranger")
+    asked = replace(spec, command=(*spec.command[:-1], "0"))
+    rows = run(asked, tmp_path, shared_settings)
+    row = rows["ranger", "iris"]
+    assert row["status"] == "setup"
+    assert "R has" in row["message"]
+
+
+def test_a_machine_without_r_is_told_what_to_install(
+    shared_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name, **_: None)
+    with pytest.raises(NotInstalled, match=r"needs the program 'Rscript'.*r-cran-ranger"):
+        environment_of(find_framework("ranger"), shared_settings)
