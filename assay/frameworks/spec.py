@@ -65,6 +65,7 @@ class FrameworkSpec:
         files: further files, relative to the folder, that the adapter may read.
         stops_by: `count` or `time`; only the former promises the same predictions twice.
         network: whether its sandbox may reach the network; shown in every row.
+        loopback: whether its processes talk to each other over TCP on this machine.
         programs: programs it needs on the machine, each with the remedy where it is missing.
         environ: variables for the child; `{cache}` stands for the folder that `prepare` filled.
         meta_learning: `marked` if it was meta-trained on public data sets, which may be the very ones it is
@@ -85,6 +86,7 @@ class FrameworkSpec:
     types: tuple[str, ...] = ("binary", "multiclass", "regression")
     stops_by: str = "time"
     network: bool = False
+    loopback: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     extends: str = ""

@@ -48,6 +48,7 @@ class FrameworkFile(VersionKeys):
     types: TaskTypes = ["binary", "multiclass", "regression"]
     stops_by: Literal["count", "time"] = "time"
     network: bool = False
+    loopback: bool = False
     files: list[str] = []
     extends: str = ""
     project: str = ""
@@ -145,6 +146,7 @@ def _spec(said: FrameworkFile, folder: Path, path: Path, version: str, unlocked:
         types=tuple(said.types),
         stops_by=said.stops_by,
         network=said.network,
+        loopback=said.loopback,
         params=said.params,
         files=_files(said, folder, path),
         project=said.project,
@@ -229,7 +231,7 @@ def _extend(
 ) -> FrameworkSpec:
     """Return `base` with what the extending file says itself; its params are merged over the base's."""
     changes: dict[str, Any] = {"name": said.name, "extends": said.extends}
-    for key in ("description", "role", "stops_by", "network", "format", "project", "python", "environment",
+    for key in ("description", "role", "stops_by", "network", "loopback", "format", "project", "python", "environment",
                 "programs", "environ", "meta_learning"):  # fmt: skip
         if key in given:
             changes[key] = getattr(said, key)

@@ -161,6 +161,8 @@ def make_launch(
     limits = {phase: job.constraint.limit_s(phase) for phase in ("start", "load", "fit", "predict", "timing")}
     if spec.command:  # a program may announce no phases: all its work then counts as its start
         limits["start"] += limits["load"] + limits["fit"] + limits["predict"]
+    # Landlock cannot tell loopback from the rest: who talks to itself gets all of TCP, and the row says so.
+    network = spec.network or (spec.loopback and resources.tier == "landlock")
     circumstances = {
         "framework_digest": framework.digest,
         "lock_digest": environment.digest,
@@ -168,7 +170,7 @@ def make_launch(
         "role": spec.role,
         "meta_learning": spec.meta_learning,
         "start": "cold",
-        "network": spec.network,
+        "network": network,
         "machine": place.machine.to_json(),
         "neighbours": resources.neighbours,
     }
@@ -187,7 +189,7 @@ def make_launch(
         readable=tuple(str(path) for path in environment.readable),
         hidden=_hidden(place, task),
         environ=environment.environ,
-        network=spec.network,
+        network=network,
         cores_shared=resources.cores_shared,
         circumstances=circumstances,
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from assay.runs.launch import Launch
 from assay.runs.sandbox import Sample, Streams
+from assay.runs.sandbox.short import remove_short_path, short_path
 from assay.runs.sandbox.spawn import child_environment, drop_capabilities, spawn
 
 __all__ = ["Plain"]
@@ -44,6 +45,7 @@ class Plain:
         hidden = [Path(os.path.realpath(path)) for path in launch.hidden if os.path.exists(path)]
         shown = [path for path in hidden if any(path.is_relative_to(root) for root in roots)]
         self.blindness = "files" if landlock and not shown else "convention"
+        self.home = folder / "tmp"
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, streams: Streams) -> int:
@@ -55,7 +57,8 @@ class Plain:
                 own.symlink_to(path)
             else:  # nothing protects them here, so the child gets copies: it can spoil only its own
                 shutil.copyfile(path, own)
-        home = str(self.folder / "tmp")
+        self.home = short_path(self.folder / "tmp")
+        home = str(self.home)
         path = ":".join(f"{p}/bin" for p in (*self.launch.readable, "/usr/local", "/usr")) + ":/bin"
         environ = child_environment(self.launch, streams.phases, home, path)
         argv = self.launch.words(job=str(self.folder), code=self.launch.code, framework=self.launch.framework)
@@ -142,6 +145,7 @@ class Plain:
 
     def close(self) -> None:
         """Remove the links or copies."""
+        remove_short_path(self.home)
         for name in self.launch.data:
             (self.folder / name).unlink(missing_ok=True)
 

@@ -18,7 +18,7 @@ from assay.runs.sandbox.spawn import child_environment, spawn
 __all__ = ["ETC", "NAMESPACES", "Strict", "bubblewrap_arguments", "group_name"]
 
 ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "passwd", "group", "hosts",
-       "host.conf", "alternatives", "fonts", "R", "java-*")  # fmt: skip
+       "host.conf", "alternatives", "fonts", "R", "java-*", "*-release", "debian_version")  # fmt: skip
 JOB, CODE, FRAMEWORK = "/job", "/assay", "/framework"
 OWN = 2  # bubblewrap outside and inside the namespace
 NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--disable-userns",
