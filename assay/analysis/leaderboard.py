@@ -262,6 +262,10 @@ def _warnings(
             out.append(
                 f"{standing.framework} gave constant predictions in {standing.constant_predictions} job(s)."
             )
+    over = [s for s in standings if s.fit_share is not None and s.fit_share > 1.005]
+    if over:
+        said = ", ".join(f"{standing.framework} {standing.fit_share:.0%}" for standing in over)
+        out.append(f"Longer than its budget took, at most: {said}.")
     if any(standing.imputed for standing in standings) and not any(row["role"] == "constant" for row in rows):
         out.append("Failed folds count as the worst result of the fold: the constant predictor was not run.")
     return tuple(out)

@@ -224,12 +224,9 @@ def show_leaderboard(rows: Sequence[dict[str, Any]], include_marked: bool = Fals
         means = [f"{number(cell.mean)}{'*' if cell.imputed else ''}" if cell else "–" for cell in cells]
         rank = "–" if standing.rank is None else f"{standing.rank:.2f}"
         done = f"{standing.ok}/{standing.ok + standing.failed}"
-        share = "–" if standing.fit_share is None else f"{standing.fit_share:.0%}"
         mark = "†" if standing.meta_learning else ""
-        lines.append(
-            [standing.framework + mark, rank, standing.wins, done, seconds(standing.fit_s), share, *means]
-        )
-    columns = ["framework", ">rank", ">wins", ">ok", ">fit (median)", ">of budget (max)", *heads]
+        lines.append([standing.framework + mark, rank, standing.wins, done, seconds(standing.fit_s), *means])
+    columns = ["framework", ">rank", ">wins", ">ok", ">fit (median)", *heads]
     print_table("", columns, lines)
     if any(cell.imputed for cell in board.cells.values()):
         print("* with failed folds imputed")

@@ -258,5 +258,8 @@ def test_marked_framework_is_ranked_and_named() -> None:
 
 def test_longest_fit_is_given_as_a_share_of_the_budget() -> None:
     rows = [row("a", "t", 0.5, fold=0, fit_s=50.0), row("a", "t", None, fold=1, fit_s=180.0)]
-    assert make_leaderboard(rows).standings[0].fit_share == 1.8
+    board = make_leaderboard(rows)
+    assert board.standings[0].fit_share == 1.8
+    assert "Longer than its budget took, at most: a 180%." in board.warnings
+    assert not any("budget" in text for text in make_leaderboard(rows[:1]).warnings)
     assert make_leaderboard([row("a", "t", 0.5, fit_s=None)]).standings[0].fit_share is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.errors import ConfigError
-from assay.frameworks.spec import FrameworkSpec, find_framework
+from assay.frameworks.spec import FrameworkSpec, Recipe, find_framework
 from assay.frameworks.toml import FrameworkFile, read_folder
 
 Write = Callable[..., Path]
@@ -32,13 +32,25 @@ format = "csv"
 types = ["binary", "regression"]
 stops_by = "count"
 network = true
+loopback = true
 files = ["weights.txt"]
 project = "https://example.org"
+requires = ["mine=={version}"]
+without = ["huge"]
+build = ["cython<3"]
+tools = ["swig"]
+installer = "pip"
+prepare = "warm.py"
+meta_learning = "marked"
+programs = { java = "Install Java" }
+environ = { MODE = "x" }
+versions = { "1" = { python = "3.8" } }
 [params]
 depth = 3
 nested = { a = [1, 2.5, "x", true] }
 """,
         weights_txt="w",
+        warm_py="",
         **{"locks__2.1_txt": "six==1.16.0\n"},
     )
     assert read(folder) == FrameworkSpec(
@@ -55,6 +67,18 @@ nested = { a = [1, 2.5, "x", true] }
         types=("binary", "regression"),
         stops_by="count",
         network=True,
+        loopback=True,
+        recipe=Recipe(
+            requires=("mine=={version}",),
+            without=("huge",),
+            build=("cython<3",),
+            tools=("swig",),
+            installer="pip",
+            prepare=folder / "warm.py",
+        ),
+        meta_learning="marked",
+        programs={"java": "Install Java"},
+        environ={"MODE": "x"},
         params={"depth": 3, "nested": {"a": [1, 2.5, "x", True]}},
         files=(folder / "weights.txt",),
         project="https://example.org",
@@ -240,3 +264,24 @@ def test_variant_in_an_environment_of_its_own_needs_a_lock(write_framework: Writ
 def test_every_key_of_the_file_is_tested_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     assert [key for key in FrameworkFile.model_fields if f"{key} = " not in text and key != "params"] == []
+
+
+def test_variant_takes_the_recipe_and_replaces_what_it_says_itself(write_framework: Write) -> None:
+    base = write_framework(
+        'name = "base"\nversion = "1"\nenvironment = "own"\nrequires = ["a=={version}"]\nwithout = ["b"]\n'
+        'loopback = true\nmeta_learning = "marked"\n[environ]\nX = "1"\n',
+        name="base",
+        **{"locks__1_txt": "a==1\n"},
+    )
+    folder = write_framework(
+        f'name = "mine"\nextends = "{base}"\nwithout = ["c"]\nmeta_learning = "excluded"\n'
+    )
+    spec = read(folder)
+    assert (spec.recipe.requires, spec.recipe.without) == (("a=={version}",), ("c",))
+    assert (spec.loopback, spec.meta_learning, spec.environ) == (True, "excluded", {"X": "1"})
+    assert spec.lock == base / "locks" / "1.txt"
+
+
+def test_prepare_script_must_be_there(write_framework: Write) -> None:
+    with pytest.raises(ConfigError, match=r"names the script warm\.py, which is not in that folder"):
+        read(write_framework(SMALL + 'prepare = "warm.py"\n'))

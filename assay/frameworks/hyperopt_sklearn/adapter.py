@@ -73,8 +73,9 @@ def search(estimator, X, y, seed, budget, params):
         os.environ["HYPEROPT_FMIN_SEED"] = str(seed + tried)  # its own seed never reaches Hyperopt
         try:
             if loop is None:
+                split = {"n_folds": params["_folds"] or None, "cv_shuffle": True}
                 random = np.random.default_rng(seed)
-                loop = estimator.fit_iter(X, y, cv_shuffle=True, warm_start=tried > 0, random_state=random)
+                loop = estimator.fit_iter(X, y, **split, warm_start=tried > 0, random_state=random)
                 next(loop)
             said = loop.send(1).trials[-1]["result"]
         except Exception as error:  # a learner that cannot take these rows, or knows no probabilities
