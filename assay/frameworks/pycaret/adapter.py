@@ -10,10 +10,6 @@ from pycaret.regression import RegressionExperiment
 
 METRICS = {"auc": "AUC", "logloss": "Likelihood", "acc": "Accuracy", "f1": "F1", "mcc": "MCC",
            "rmse": "RMSE", "mse": "MSE", "mae": "MAE", "r2": "R2", "rmsle": "RMSLE", "mape": "MAPE"}  # fmt: skip
-WITHOUT_PROBABILITIES = {
-    "AUC": ["ridge", "svm"],
-    "Likelihood": ["ridge", "svm"],
-}  # who cannot answer, by metric
 TARGET = "target"
 
 
@@ -21,8 +17,9 @@ def fit(train, budget, params):
     """Compare models until the time is up."""
     metric = train.metric_as(METRICS)
     experiment = (ClassificationExperiment if train.is_classification else RegressionExperiment)()
+    X = frame(train)
     experiment.setup(
-        frame(train).assign(**{TARGET: train.y}),
+        X.assign(**{TARGET: train.y}),
         target=TARGET,
         index=False,
         n_jobs=budget.cores,
@@ -30,14 +27,14 @@ def fit(train, budget, params):
         html=False,
         verbose=False,
         system_log=logging.getLogger("pycaret"),
-        **kinds(train),
+        **kinds(X),
         **passed(params),
     )
     if metric == "Likelihood":
         experiment.add_metric("likelihood", metric, likelihood, target="pred_proba")
     best = experiment.compare_models(
         sort=metric,
-        exclude=WITHOUT_PROBABILITIES.get(metric),
+        exclude=["ridge", "svm"] if metric in ("AUC", "Likelihood") else None,  # they know no probabilities
         budget_time=budget.remaining() / 60,
         verbose=False,
     )
@@ -45,6 +42,8 @@ def fit(train, budget, params):
     board.to_csv(train.artifacts / "leaderboard.csv")
     models = [name for name in board.index if name != "dummy"]
     train.report(models_count=len(models), best=type(best).__name__)
+    if not models:
+        raise RuntimeError("no model could be compared; the log tells why")
     return experiment, experiment.finalize_model(best), train.is_classification
 
 
@@ -53,9 +52,8 @@ def predict(model, test):
     experiment, pipeline, is_classification = model
     settings = {"data": frame(test), "round": 16, "verbose": False}
     if not is_classification:
-        return Prediction(
-            values=experiment.predict_model(pipeline, **settings)["prediction_label"].to_numpy()
-        )
+        said = experiment.predict_model(pipeline, **settings)
+        return Prediction(values=said["prediction_label"].to_numpy())
     said = experiment.predict_model(pipeline, raw_score=True, **settings)
     names = [name for name in said if name.startswith("prediction_score_")]
     codes = [int(name[len("prediction_score_") :]) for name in names]
@@ -64,18 +62,15 @@ def predict(model, test):
 
 
 def frame(rows):
-    """Return numbers, categories, dates and text, which may not be missing."""
-    X = plain_frame(rows, dates="date")
+    """Return numbers, categories and text; a missing date breaks PyCaret's dates, a missing text its words."""
+    X = plain_frame(rows)
     return X.fillna({name: "" for name in X.select_dtypes("object")})
 
 
-def kinds(train):
-    """Return which columns are numbers, categories, dates and text."""
-    found = {"numeric_features": [], "categorical_features": [], "date_features": [], "text_features": []}
-    for i, column in enumerate(train.columns):
-        kind = {"numeric": "numeric", "boolean": "numeric"}.get(column["kind"], column["kind"])
-        found[kind + "_features"].append("c%d" % i)
-    return found
+def kinds(X):
+    """Return which columns are what, because PyCaret guesses otherwise."""
+    names = {"numeric_features": "number", "categorical_features": "category", "text_features": "object"}
+    return {name: list(X.select_dtypes(kind)) for name, kind in names.items()}
 
 
 def likelihood(y, probabilities, sample_weight=None):
