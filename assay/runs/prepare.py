@@ -95,7 +95,11 @@ class Ready:
 
 
 def make_ready(
-    spec: FrameworkSpec, store: StoreFolder, settings: Settings, install: bool, tell: Callable[[str], None]
+    spec: FrameworkSpec,
+    store: StoreFolder,
+    settings: Settings,
+    install: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Ready:
     """Copy the framework's scripts into the store and find its environment, which is built first with `install`."""
     code = keep_code(spec, store)

@@ -205,3 +205,13 @@ def test_what_lies_outside_needs_no_mask(task: Task, place: Place, tmp_path: Pat
     launch = replace(launch, readable=(str(tmp_path / "elsewhere"),))
     assert masks(launch, tmp_path) == []
     assert Plain(launch, tmp_path, landlock=True).blindness == "files"
+
+
+def test_talking_to_oneself_opens_tcp_under_landlock_only(task: Task, place: Place) -> None:
+    spec = replace(find_framework("decision_tree"), loopback=True)
+    job = JobGroup(spec, task, parse_constraint("10s1c"), 0).job(task.folds[1])
+    files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
+    ready = make_ready(spec, place.store, place.settings)
+    for tier, is_open in (("strict", False), ("landlock", True), ("plain", False)):
+        launch = make_launch(job, 1, ready, task, files, replace(RESOURCES, tier=tier), place)
+        assert launch.network is is_open and launch.circumstances["network"] is is_open

@@ -238,11 +238,16 @@ def test_a_job_that_somebody_else_runs_is_waited_for_and_told_once(
 
 
 def test_what_cannot_be_started_is_a_row_of_its_own(
-    jobs: Plan, store: Store, tmp_path: Path, go: Callable[..., list[Event]]
+    jobs: Plan,
+    store: Store,
+    tmp_path: Path,
+    go: Callable[..., list[Event]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("UV_NO_INDEX", "1")
     folder = write_framework(tmp_path / "mine", "", environment="own")
     (folder / "locks").mkdir()
-    (folder / "locks" / "1.txt").write_text("six==1.0\n")
+    (folder / "locks" / "1.txt").write_text("no-such-package==1.0\n")
     bad = broken(
         TaskRequest("file", path="gone.csv", target="y", split={"kind": "holdout"}), "gone.csv is gone."
     )
