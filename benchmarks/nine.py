@@ -82,7 +82,10 @@ def time_table(rows: Rows) -> str:
         starts = [row["phases"].get("start", 0.0) for row in mine]
         models = [row["models_count"] for row in mine if row["models_count"] is not None]
         memory = max(row["peak_memory_mb"] for row in mine)
-        over = sum(fit > row["budget_s"] for fit, row in zip(fits, mine, strict=False))
+        over = sum((row["fit_s"] or 0.0) > row["budget_s"] for row in mine)
+        if not fits:
+            lines.append([name, *["–"] * 7])
+            continue
         lines.append(
             [name, f"{median(starts):.0f}", f"{min(fits):.0f}", f"{median(fits):.0f}", f"{max(fits):.0f}",
              f"{over} of {len(fits)}", f"{median(models):.0f}" if models else "–", f"{memory:.0f}"]

@@ -18,7 +18,7 @@ from assay.errors import NotInstalled
 from assay.frameworks.spec import FrameworkSpec
 from assay.settings import Settings
 
-__all__ = ["Environment", "environment_folder", "environment_of", "lock_digest", "read_ready"]
+__all__ = ["Environment", "environment_folder", "environment_of", "lock_digest", "read_ready", "requirements"]
 
 READY = "assay-ready"
 CACHE = "assay-cache"
@@ -106,13 +106,14 @@ def lock_digest(spec: FrameworkSpec) -> str:
     Comments in a lock do not count.
     """
     recipe = spec.recipe
-    made_from: list[Any] = [_requirements(spec), spec.python, list(recipe.build), list(recipe.tools)]
+    made_from: list[Any] = [requirements(spec), spec.python, list(recipe.build), list(recipe.tools)]
     if recipe.prepare is not None:
         made_from.append(recipe.prepare.read_text(encoding="utf-8"))
     return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
 
 
-def _requirements(spec: FrameworkSpec) -> list[str]:
+def requirements(spec: FrameworkSpec) -> list[str]:
+    """Return the lines of a framework's lock, without comments."""
     lines = spec.lock.read_text(encoding="utf-8").splitlines() if spec.lock else []
     return [line.split(" #")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
 

@@ -23,6 +23,7 @@ from assay.frameworks.envs import (
     environment_folder,
     environment_of,
     installed,
+    requirements,
 )
 from assay.frameworks.pythons import find_python
 from assay.frameworks.spec import FrameworkSpec
@@ -98,14 +99,13 @@ class _Build:
         lock = self.spec.lock
         if lock is None:
             return
-        lines = lock.read_text(encoding="utf-8").splitlines()
-        count = sum(bool(line.strip()) and not line.startswith("#") for line in lines)
-        self.tell(f"installing {count} packages")
+        lines = requirements(self.spec)
+        self.tell(f"installing {len(lines)} packages")
         words = ["--no-deps", "--requirement", str(lock)]
         try:
             self._install(words)
         except NotInstalled as error:
-            if self.uses_pip or self.settings.offline or not any(TORCH in line for line in lines):
+            if self.uses_pip or self.settings.offline or not any(line.startswith(TORCH) for line in lines):
                 raise
             # Nobody told where the CPU build of torch lies; uv knows the index of its makers.
             try:

@@ -18,10 +18,11 @@ from assay.data.table import MISSING_DATE, Table
 from assay.data.task import Column, Fold, Task, TaskRequest
 from assay.frameworks import child
 from assay.frameworks.fold_files import file_name, write_rows
-from assay.frameworks.spec import find_framework
+from assay.frameworks.spec import FrameworkSpec, find_framework
 from assay.jobs.constraint import parse_constraint
 from assay.jobs.job import JobGroup
 from assay.runs.prepare import Resources, describe_job
+from assay.settings import Settings
 
 FRAMEWORKS = Path(child.__file__).parent
 METRICS = {"binary": ("auc",), "multiclass": ("logloss",), "regression": ("rmse",)}
@@ -188,3 +189,21 @@ def write_framework(tmp_path: Path) -> Callable[..., Path]:
         return folder
 
     return write
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings with an empty cache."""
+    return Settings(cache=tmp_path / "cache", state=tmp_path / "state")
+
+
+@pytest.fixture
+def make_own(write_framework: Callable[..., Path]) -> Callable[..., FrameworkSpec]:
+    """Write a framework with an environment of its own, version 1.0, and read it."""
+
+    def make(lock: str, name: str = "mine", toml: str = "", **files: str) -> FrameworkSpec:
+        head = 'name = "mine"\nversion = "1.0"\nenvironment = "own"\n'
+        folder = write_framework(head + toml, name=name, **{"locks__1.0_txt": lock, **files})
+        return find_framework(str(folder))
+
+    return make

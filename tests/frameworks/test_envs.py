@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,23 +8,8 @@ import pytest
 
 from assay.errors import NotInstalled
 from assay.frameworks.envs import environment_folder, environment_of, lock_digest
-from assay.frameworks.spec import FrameworkSpec, find_framework
+from assay.frameworks.spec import find_framework
 from assay.settings import Settings
-
-OWN = 'name = "mine"\nversion = "1.0"\nenvironment = "own"\n'
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(cache=tmp_path / "cache", state=tmp_path / "state")
-
-
-@pytest.fixture
-def make_own(write_framework: Callable[..., Path]) -> Callable[..., FrameworkSpec]:
-    def make(lock: str, name: str = "mine") -> FrameworkSpec:
-        return find_framework(str(write_framework(OWN, name=name, **{"locks__1.0_txt": lock})))
-
-    return make
 
 
 def test_baseline_runs_on_assays_own_interpreter(settings: Settings) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,22 +17,6 @@ from assay.frameworks.install import build_environment, install_environ
 from assay.frameworks.pythons import interpreters
 from assay.frameworks.spec import FrameworkSpec, find_framework
 from assay.settings import Settings
-
-OWN = 'name = "mine"\nversion = "1.0"\nenvironment = "own"\n'
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(cache=tmp_path / "cache", state=tmp_path / "state")
-
-
-@pytest.fixture
-def make_own(write_framework: Callable[..., Path]) -> Callable[..., FrameworkSpec]:
-    def make(lock: str, name: str = "mine", toml: str = "", **files: str) -> FrameworkSpec:
-        folder = write_framework(OWN + toml, name=name, **{"locks__1.0_txt": lock, **files})
-        return find_framework(str(folder))
-
-    return make
 
 
 def test_nothing_is_built_for_the_baselines(settings: Settings) -> None:

@@ -16,11 +16,6 @@ OWN = 'name = "mine"\nversion = "1.9"\nenvironment = "own"\nrequires = ["tiny-th
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(cache=tmp_path / "cache", state=tmp_path / "state")
-
-
-@pytest.fixture
 def folder(write_framework) -> Path:
     made = {f"locks__{version}_txt": f"tiny-thing=={version}\n" for version in ("1.9", "1.10", "1.10rc1")}
     return write_framework(OWN, **made)
