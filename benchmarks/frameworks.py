@@ -2,7 +2,7 @@
 
 Each is built in an empty cache (downloads included) and run through `assay framework check`. What was found goes to
 docs/data/frameworks.json, from which the tables of docs/reference/frameworks.md are made. Exit code 1 when one that
-was found working before no longer is. Takes about an hour on two cores; name some to measure only these.
+was found working before no longer is. Takes about two hours on two cores; name some to measure only these.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from assay.settings import Settings
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "data" / "frameworks.json"
 CONSTRAINT = "1m1c"
+ASSAY = [sys.executable, "-m", "assay"]
 LICENCE = """
 import sys
 from importlib.metadata import metadata
@@ -32,6 +33,11 @@ texts = [line.split(" :: ")[-1] for line in found.get_all("Classifier", []) if l
 said = found.get("License-Expression") or ", ".join(texts) or (found.get("License") or "").strip().split("\\n")[0]
 print(said[:60])
 """
+
+
+def clock() -> str:
+    """Return the time of day, for the log."""
+    return datetime.now(UTC).strftime("%H:%M:%S")
 
 
 def everything() -> list[str]:
@@ -58,68 +64,73 @@ def licence(spec: FrameworkSpec, settings: Settings) -> str:
     return done.stdout.strip()
 
 
-def measure(name: str, cache: Path, constraint: str) -> dict[str, Any]:
-    """Install one framework and check it, in processes of their own."""
+def surroundings(cache: Path) -> dict[str, str]:
+    """Return the environment of a process that knows no other cache than this one."""
+    return {**os.environ, "ASSAY_CACHE": str(cache), "UV_CACHE_DIR": str(cache / "uv")}
+
+
+def install(name: str, cache: Path) -> dict[str, Any]:
+    """Install one framework; return what it took, or the problem."""
     spec, settings = find_framework(name), Settings(cache=cache, state=cache / "state")
-    environ = {**os.environ, "ASSAY_CACHE": str(cache), "UV_CACHE_DIR": str(cache / "uv")}
-    assay = [sys.executable, "-m", "assay"]
-    found: dict[str, Any] = {
-        "version": spec.version,
-        "python": spec.python,
-        "date": datetime.now(UTC).date().isoformat(),
-    }
-    install = subprocess.run(
-        [*assay, "framework", "install", name], env=environ, capture_output=True, text=True
-    )
-    if install.returncode != 0:
-        return {**found, "problem": install.stderr.strip()[-500:]}
-    if spec.environment == "own":
-        ready = read_ready(environment_folder(spec, settings))
-        found |= {
-            "install_s": ready["seconds"],
-            "size_mb": ready["size_mb"],
-            "packages": len(ready["packages"]),
-        }
-        found["licence"] = licence(spec, settings)
-    command = [*assay, "framework", "check", name, "--constraint", constraint, "--json"]
-    check = subprocess.run(command, env=environ, capture_output=True, text=True)
+    today = datetime.now(UTC).date().isoformat()
+    found: dict[str, Any] = {"version": spec.version, "python": spec.python, "date": today}
+    command = [*ASSAY, "framework", "install", name]
+    done = subprocess.run(command, env=surroundings(cache), capture_output=True, text=True)
+    if done.returncode != 0:
+        return {**found, "problem": done.stderr.strip()[-500:]}
+    if spec.environment != "own":
+        return found
+    ready = read_ready(environment_folder(spec, settings))
+    found |= {"install_s": ready["seconds"], "size_mb": ready["size_mb"], "packages": len(ready["packages"])}
+    return {**found, "licence": licence(spec, settings)}
+
+
+def check(name: str, cache: Path, constraint: str) -> dict[str, Any]:
+    """Run the check of an installed framework; return what held."""
+    command = [*ASSAY, "framework", "check", name, "--constraint", constraint, "--json"]
+    done = subprocess.run(command, env=surroundings(cache), capture_output=True, text=True)
     try:
-        said = json.loads(check.stdout)[0]
+        said = json.loads(done.stdout)[0]
     except ValueError:
-        return {**found, "problem": check.stderr.strip()[-500:]}
+        return {"problem": done.stderr.strip()[-500:]}
     tasks = {
         task["task"]: {key: task[key] for key in ("status", "metric", "score", "fit_s", "message")}
         for task in said["tasks"]
     }
     claims = [claim for claim in said["claims"] if claim["problem"]]
-    return {**found, "constraint": constraint, "ok": said["ok"], "tasks": tasks, "claims": claims}
+    return {"constraint": constraint, "ok": said["ok"], "tasks": tasks, "claims": claims}
 
 
 def main() -> int:
-    """Measure, two at a time, and keep each result as it comes."""
+    """Install one after the other, then check two at a time: an install beside a check would eat its budget."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--constraint", default=CONSTRAINT)
     parser.add_argument("-p", type=int, default=2)
     chosen = parser.parse_args()
     known: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    names = chosen.names or everything()
     worse = []
     with (
-        tempfile.TemporaryDirectory(prefix="assay-frameworks-") as cache,
+        tempfile.TemporaryDirectory(prefix="assay-frameworks-") as folder,
         ThreadPoolExecutor(chosen.p) as pool,
     ):
-        names = chosen.names or everything()
-        found = pool.map(lambda name: (name, measure(name, Path(cache), chosen.constraint)), names)
-        for name, one in found:
+        cache = Path(folder)
+        installed = {}
+        for name in names:
+            installed[name] = install(name, cache)
+            print(name, installed[name].get("problem", f"installed, {clock()}"), flush=True)
+
+        def finish(name: str) -> dict[str, Any]:
+            one = installed[name]
+            return one if "problem" in one else one | check(name, cache, chosen.constraint)
+
+        for name, one in zip(names, pool.map(finish, names), strict=True):
             if known.get(name, {}).get("ok") and not one.get("ok"):
                 worse.append(name)
             known[name] = one
-            print(
-                name,
-                one["version"],
-                "ok" if one.get("ok") else one.get("problem", "breaks claims"),
-                flush=True,
-            )
+            said = "ok" if one.get("ok") else one.get("problem", "breaks claims")
+            print(name, one["version"], f"{said}, {clock()}", flush=True)
             RESULTS.parent.mkdir(exist_ok=True)
             text = json.dumps(dict(sorted(known.items())), indent=1, ensure_ascii=False)
             RESULTS.write_text(text + "\n", encoding="utf-8")

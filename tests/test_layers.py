@@ -14,7 +14,7 @@ PURE = {"analysis", "uncertainty"}
 PURE_MAY_KNOW = ("assay.errors", "assay.plugins", "assay.metrics", "assay.results.scores")
 IO_NAMES = """glob http io matplotlib openml os pathlib psutil pyarrow requests shutil socket sqlite3
               subprocess tempfile urllib"""
-FOREIGN = {"contract", "child", "encode"}
+FOREIGN = {"contract", "child", "encode", "tables"}
 HEAVY = {"numpy", "pandas", "pydantic", "scipy", "sklearn", "yaml"}
 LIGHT_NAMES = (
     "cli jobs store errors settings plugins suites/__init__ data/__init__ data/task frameworks/spec api"
@@ -81,7 +81,7 @@ def check_arrow(path, root, name):
 
 
 def check_foreign(path, root):
-    """Yield what contract, child and encode import beyond the standard library, numpy and, late, pandas."""
+    """Yield what contract, child, tables and encode import beyond the standard library, numpy and, late, pandas."""
     if path.name != "adapter.py" and is_foreign(path, root):
         at_once = set(imports(path, root, top_level=True))
         for line, name in imports(path, root):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 FRAMEWORKS = Path(__file__).parents[1] / "assay" / "frameworks"
-NAMED = [FRAMEWORKS / f"{name}.py" for name in ("contract", "child", "encode")]
+NAMED = [FRAMEWORKS / f"{name}.py" for name in ("contract", "child", "tables", "encode")]
 FILES = [file for file in NAMED if file.is_file()] + sorted(FRAMEWORKS.glob("*/adapter.py"))
 IDS = [str(file.relative_to(FRAMEWORKS)) for file in FILES]
 # The source is compiled in memory, so that no bytecode of another version is left in the tree.

@@ -38,6 +38,7 @@ def load_module(name: str, path: Path) -> Any:
 def prepare(adapter: Path) -> Any:
     """Import the contract and the adapter, and with it the framework's libraries; computes nothing."""
     load_module("assay_contract", HERE / "contract.py")
+    load_module("assay_tables", HERE / "tables.py")
     load_module("assay_encode", HERE / "encode.py")
     return load_module("assay_adapter", adapter)
 
@@ -95,7 +96,7 @@ def _work(folder: Path, adapter: Any, announce: Any, contract: Any, report: Dict
         adapter.start(contract.Budget(job.budget_s, job.cores, job.memory_mb), dict(job.params))
     began = clock()
     announce("load")
-    train, test = contract.read_train(job), contract.read_test(job)
+    train, test = read_rows(job)
     done("load")
     announce("fit")
     budget = contract.Budget(job.budget_s, job.cores, job.memory_mb)
@@ -117,6 +118,14 @@ def _work(folder: Path, adapter: Any, announce: Any, contract: Any, report: Dict
     close = getattr(adapter, "close", None)
     if close is not None:
         close(model)
+
+
+def read_rows(job: Any) -> Any:
+    """Return the training rows with their target, and the test rows."""
+    contract, tables = sys.modules["assay_contract"], sys.modules["assay_tables"]
+    learn, ask = tables.read_table(job, "train"), tables.read_table(job, "test")
+    rows = contract.Rows(job.columns, learn.arrays, learn.n_rows)
+    return contract.Train(job, rows, learn.y), contract.Rows(job.columns, ask.arrays, ask.n_rows)
 
 
 def time_inference(predict: Callable[[Any], Any], test: Any, sizes: Any) -> Dict[str, Dict[str, Any]]:

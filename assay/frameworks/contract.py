@@ -7,10 +7,9 @@ docs/contract.md describes the same files for other languages.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
-import sys
+import re
 import time
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
@@ -135,6 +134,13 @@ class Train(Rows):
         """The target by class name (object array), or the values of a regression task."""
         return np.array(self.classes, dtype=object)[self.y] if self.is_classification else self.y
 
+    def gapless(self) -> Any:
+        """Return the class code of each class that occurs, and `y` counted over these; (None, `y`) in regression.
+
+        For libraries that take 0, 1 … only: a class of the task may have no row here.
+        """
+        return np.unique(self.y, return_inverse=True) if self.is_classification else (None, self.y)
+
     def report(self, **facts: Any) -> None:
         """Tell Assay about the training: `models_count=12`, `notes="…"`; numbers, text, lists and dicts."""
         for name in facts:
@@ -180,14 +186,26 @@ class Train(Rows):
         text = json.dumps(said, allow_nan=False).encode()
         _replace(self.artifacts / "trace.json", lambda file: file.write(text))
 
-    def write_oof(self, predictions: Mapping[str, Any], folds: Any = None) -> None:
-        """Keep out-of-fold predictions: per configuration an array over the training rows.
+    def write_oof(
+        self, predictions: Mapping[str, Any], folds: Any = None, codes: Optional[Sequence[int]] = None
+    ) -> None:
+        """Keep out-of-fold predictions: per configuration an array over the training rows; no file if there are none.
 
-        Values (n), probabilities in the order of `classes` (n×k), or of two classes the last one's (n).
+        Values (n), probabilities in the order of `classes` (n×k), or of two classes the last one's (n). `codes`
+        says which classes the columns stand for where that is another order, or not all of them.
         """
-        arrays: Dict[str, Any] = {
-            "config_%d" % i: np.asarray(value, dtype=float) for i, value in enumerate(predictions.values())
-        }
+        if not predictions:
+            return
+        arrays: Dict[str, Any] = {}
+        for i, value in enumerate(predictions.values()):
+            said = np.asarray(value, dtype=float)
+            if codes is not None:
+                ordered = np.where(
+                    np.isnan(said).all(axis=1, keepdims=True), np.nan, np.zeros(len(self.classes))
+                )
+                ordered[:, list(codes)] = said
+                said = ordered
+            arrays["config_%d" % i] = said
         if folds is not None:
             arrays["fold"] = np.asarray(folds, dtype=np.int64)
         for name, array in arrays.items():
@@ -195,6 +213,16 @@ class Train(Rows):
                 raise ValueError("%s has %d rows, the training data %d" % (name, len(array), self.n_rows))
         arrays["names"] = np.array([str(name) for name in predictions], dtype=str)
         _replace(self._out / "oof.npz", lambda file: np.savez(file, **arrays))
+
+
+def code_names(codes: Iterable[int]) -> List[str]:
+    """Return classes as `k0`, `k1` …: for libraries that read a label as a number, or fill gaps between numbers."""
+    return ["k%d" % code for code in codes]
+
+
+def codes_in(names: Iterable[str]) -> List[int]:
+    """Return the class codes that names end with: 2 of `k2` or `prediction_2`."""
+    return [int(re.findall(r"[0-9]+$", name)[0]) for name in names]
 
 
 def passed(params: Mapping[str, Any]) -> Dict[str, Any]:
@@ -243,6 +271,15 @@ class Prediction:
         self.probabilities = probabilities
         self.labels = labels
         self.classes = None if classes is None else list(classes)
+
+    @classmethod
+    def of(cls, model: Any, X: Any, codes: Any) -> "Prediction":
+        """Ask a model in scikit-learn's way that learned from `Train.gapless()`; it need not know probabilities."""
+        if codes is None:
+            return cls(values=model.predict(X))
+        if hasattr(model, "predict_proba"):
+            return cls(probabilities=model.predict_proba(X), classes=codes[model.classes_])
+        return cls(labels=codes[model.predict(X)])
 
 
 def positions(classes: Iterable[Any], job_classes: Sequence[str]) -> List[int]:
@@ -372,114 +409,6 @@ def _replace(path: Path, write: Any) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(str(partial), str(path))
-
-
-# --- reading the two tables -------------------------------------------------------------------------
-
-
-def read_train(job: Job) -> Train:
-    """Read the training rows and their target."""
-    if job.format == "csv":
-        rows, y = _read_csv(job, "train")
-    elif job.format == "parquet":
-        rows, y = _read_parquet(job, "train")
-    else:
-        with np.load(str(job.folder / "train.npz"), allow_pickle=False) as file:
-            rows, y = _rows_from_npz(job, file), file["y"]
-    return Train(job, rows, y.astype(np.int64 if job.is_classification else np.float64))
-
-
-def read_test(job: Job) -> Rows:
-    """Read the test features."""
-    if job.format in ("csv", "parquet"):
-        rows: Rows = (_read_csv if job.format == "csv" else _read_parquet)(job, "test")[0]
-        return rows
-    with np.load(str(job.folder / "test.npz"), allow_pickle=False) as file:
-        return _rows_from_npz(job, file)
-
-
-def _rows_from_npz(job: Job, file: Any) -> Rows:
-    arrays = [
-        _text(file, i) if column["kind"] == "text" else file["c%d" % i]
-        for i, column in enumerate(job.columns)
-    ]
-    return Rows(job.columns, arrays, int(file["n_rows"]))
-
-
-def _text(file: Any, i: int) -> Any:
-    data, ends, missing = file["c%d" % i].tobytes(), file["c%d_ends" % i], file["c%d_missing" % i]
-    out = np.empty(len(ends), dtype=object)
-    start = 0
-    for row, end in enumerate(ends):
-        out[row] = None if missing[row] else data[start:end].decode("utf-8")
-        start = int(end)
-    return out
-
-
-def _read_csv(job: Job, part: str) -> Any:
-    usual = csv.field_size_limit(sys.maxsize)  # a text may be longer than the module's 128 KB
-    try:
-        with open(str(job.folder / (part + ".csv")), newline="", encoding="utf-8") as file:
-            cells = list(csv.reader(file))[1:]
-    finally:
-        csv.field_size_limit(usual)
-    by_column = list(zip(*cells)) if cells else [()] * (len(job.columns) + (part == "train"))
-    arrays = [_parse(by_column[i], column) for i, column in enumerate(job.columns)]
-    rows = Rows(job.columns, arrays, len(cells))
-    if part == "test":
-        return rows, None
-    return rows, _target(by_column[-1], job)
-
-
-def _target(cells: Sequence[Any], job: Job) -> Any:
-    if job.is_classification:
-        place = {name: i for i, name in enumerate(job.classes)}
-        return np.array([place[label] for label in cells], dtype=np.int64)
-    return np.array([float(value) for value in cells])
-
-
-def _read_parquet(job: Job, part: str) -> Any:
-    """Read by position: types come from `job.json`. Needs pandas and pyarrow in the framework's environment."""
-    import pandas as pd
-
-    frame = pd.read_parquet(str(job.folder / (part + ".parquet")))
-    arrays = [_from_series(frame.iloc[:, i], column, pd) for i, column in enumerate(job.columns)]
-    rows = Rows(job.columns, arrays, len(frame))
-    return rows, None if part == "test" else _target(list(frame.iloc[:, -1]), job)
-
-
-def _from_series(series: Any, column: Mapping[str, Any], pd: Any) -> Any:
-    kind = column["kind"]
-    if kind == "numeric":
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    if kind == "categorical":
-        known = pd.Index(column["categories"], dtype=object)
-        return known.get_indexer(series.astype(object)).astype(np.int32)
-    if kind == "date":
-        return series.to_numpy(dtype="datetime64[ns]").astype(np.int64)
-    missing = series.isna().to_numpy()
-    if kind == "boolean":
-        return np.where(missing, -1, series.astype(object) == True).astype(np.int8)  # noqa: E712
-    out = np.empty(len(series), dtype=object)
-    out[:] = [None if gone else value for gone, value in zip(missing, series)]
-    return out
-
-
-def _parse(cells: Sequence[str], column: Mapping[str, Any]) -> Any:
-    kind = column["kind"]
-    if kind == "numeric":
-        return np.array([float(cell) if cell else np.nan for cell in cells])
-    if kind == "boolean":
-        return np.array([{"": -1, "false": 0, "true": 1}[cell] for cell in cells], dtype=np.int8)
-    if kind == "date":
-        stamps = np.array([cell or "NaT" for cell in cells], dtype="datetime64[ns]")
-        return stamps.astype(np.int64)
-    if kind == "categorical":
-        place = {name: i for i, name in enumerate(column["categories"])}
-        return np.array([place[cell] if cell else -1 for cell in cells], dtype=np.int32)
-    out = np.empty(len(cells), dtype=object)
-    out[:] = [cell or None for cell in cells]
-    return out
 
 
 def _frame(rows: Rows) -> Any:

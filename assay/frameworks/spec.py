@@ -21,12 +21,8 @@ __all__ = ["FrameworkSpec", "Recipe", "builtin_names", "find_framework", "find_f
 HERE = Path(__file__).resolve().parent
 ROLES = ("constant", "baseline", "framework", "model")
 FORMATS = ("npz", "csv", "parquet")
-CODE_FILES = (
-    "child.py",
-    "contract.py",
-    "encode.py",
-    "adapter.py",
-)  # what lies beside a framework's own files
+# What lies beside a framework's own files.
+CODE_FILES = ("child.py", "contract.py", "tables.py", "encode.py", "adapter.py")
 
 
 @dataclass(frozen=True)

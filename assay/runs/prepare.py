@@ -121,7 +121,7 @@ def keep_lock(environment: Environment, store: StoreFolder) -> None:
 
 def keep_code(spec: FrameworkSpec, store: StoreFolder) -> Path:
     """Return a folder of the store with exactly the scripts the child runs, kept by their digest as evidence."""
-    files = {name: HERE / name for name in ("child.py", "contract.py", "encode.py")}
+    files = {name: HERE / name for name in ("child.py", "contract.py", "tables.py", "encode.py")}
     files.update({file.name: file for file in spec.files})
     if spec.adapter is not None:
         files["adapter.py"] = spec.adapter

@@ -20,7 +20,7 @@ SEEDED = ["decision_tree", "hist_gradient_boosting", "linear", "random_forest", 
 @pytest.fixture
 def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
     """Import an adapter as the child does, and leave no trace of it in this process."""
-    for name in ("assay_contract", "assay_encode", "assay_adapter"):
+    for name in ("assay_contract", "assay_tables", "assay_encode", "assay_adapter"):
         monkeypatch.setitem(sys.modules, name, sys.modules.get(name, SimpleNamespace()))
 
     def prepare(name: str) -> Any:

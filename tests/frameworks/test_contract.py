@@ -17,14 +17,16 @@ from assay.frameworks.contract import (
     Prediction,
     Rows,
     Train,
+    code_names,
+    codes_in,
     passed,
     plain,
     positions,
     prediction_arrays,
     read_job,
-    read_train,
     write_report,
 )
+from assay.frameworks.tables import read_table
 
 pd = pytest.importorskip("pandas")
 SAID = {
@@ -220,7 +222,7 @@ def test_pickled_training_data_is_not_loaded(tmp_path: Path) -> None:
     with open(tmp_path / "train.npz", "wb") as file:
         np.savez(file, n_rows=np.int64(1), c0=np.array([object()], dtype=object), y=np.zeros(1))
     with pytest.raises(ValueError, match="allow_pickle=False"):
-        read_train(job(tmp_path, columns=[{"name": "a", "kind": "numeric"}]))
+        read_table(job(tmp_path, columns=[{"name": "a", "kind": "numeric"}]), "train")
 
 
 def test_one_number_per_row_is_the_last_of_two_classes() -> None:
@@ -275,3 +277,48 @@ def test_trace_is_kept_in_order_of_time_without_what_is_no_number(tmp_path: Path
 
 def test_parameters_that_steer_the_adapter_are_not_passed_on() -> None:
     assert passed({"a": 1, "_b": 2}) == {"a": 1}
+
+
+def test_classes_are_counted_without_gaps_and_found_again(tmp_path: Path) -> None:
+    learn = train(tmp_path, np.array([2, 0, 2]))
+    codes, y = learn.gapless()
+    assert (codes.tolist(), y.tolist()) == ([0, 2], [1, 0, 1])
+    codes, y = train(tmp_path, np.array([0.5, 1.5]), type="regression", classes=[]).gapless()
+    assert codes is None and y.tolist() == [0.5, 1.5]
+    assert codes_in(code_names([2, 0, 12])) == [2, 0, 12]
+    assert codes_in(["prediction_3", "prediction_score_10"]) == [3, 10]
+
+
+class Backwards:
+    """A model of classes 1, 0 in this order."""
+
+    classes_ = np.array([1, 0])
+
+    def predict(self, X: Any) -> Any:
+        return np.array([0, 1])
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.array([[0.9, 0.1], [0.3, 0.7]])
+
+
+class Labels:
+    predict = Backwards.predict
+
+
+def test_a_model_is_asked_for_what_it_knows() -> None:
+    codes = np.array([0, 2])
+    known = prediction_arrays(Prediction.of(Backwards(), None, codes), job())
+    np.testing.assert_allclose(known["probabilities"], [[0.1, 0, 0.9], [0.7, 0, 0.3]])
+    only = prediction_arrays(Prediction.of(Labels(), None, codes), job())
+    assert only["prediction"].tolist() == [0, 2] and "probabilities" not in only
+    values = prediction_arrays(Prediction.of(Labels(), None, None), job(type="regression", classes=[]))
+    assert values["prediction"].tolist() == [0.0, 1.0]
+
+
+def test_out_of_fold_columns_are_put_in_the_order_of_the_classes(tmp_path: Path) -> None:
+    learn = train(tmp_path, np.array([2, 0]))
+    learn.write_oof({})
+    assert not (tmp_path / "out" / "oof.npz").exists()
+    learn.write_oof({"a": [[0.9, 0.1], [np.nan, np.nan]]}, codes=[2, 0])
+    with np.load(tmp_path / "out" / "oof.npz") as file:
+        np.testing.assert_array_equal(file["config_0"], [[0.1, 0, 0.9], [np.nan] * 3])

@@ -13,8 +13,9 @@ import pytest
 
 from assay.data.table import MISSING_DATE, Table
 from assay.data.task import Column, Fold, Task, TaskRequest
-from assay.frameworks.contract import Job, Rows, Train, read_test, read_train
+from assay.frameworks.contract import Job, Rows, Train
 from assay.frameworks.fold_files import FORMATS, file_name, write_rows
+from assay.frameworks.tables import read_table
 
 HOSTILE = [
     ("a", "a "),
@@ -67,7 +68,10 @@ def round_trip(tmp_path: Path) -> Callable[..., tuple[Train, Rows]]:
             "cores": 1, "memory_mb": 1, "seed": 0, "params": {}, "batch_sizes": [],
         }  # fmt: skip
         job = Job(tmp_path, said)
-        return read_train(job), read_test(job)
+        learn, ask = read_table(job, "train"), read_table(job, "test")
+        assert ask.y is None
+        rows = Rows(job.columns, learn.arrays, learn.n_rows)
+        return Train(job, rows, learn.y), Rows(job.columns, ask.arrays, ask.n_rows)
 
     return trip
 

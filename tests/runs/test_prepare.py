@@ -89,7 +89,7 @@ def test_code_is_kept_by_its_content(place: Place, tmp_path: Path) -> None:
     spec = find_framework(str(folder))
     first = keep_code(spec, place.store)
     names = {path.name for path in first.iterdir() if path.is_file()}
-    assert names == {"adapter.py", "child.py", "contract.py", "encode.py"}
+    assert names == {"adapter.py", "child.py", "contract.py", "tables.py", "encode.py"}
     assert (first / "adapter.py").read_text() == "x = 1\n"
     assert keep_code(spec, place.store) == first
     (folder / "adapter.py").write_text("x = 2\n")

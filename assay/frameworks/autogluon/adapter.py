@@ -66,14 +66,9 @@ def frame(rows):
 
 def write_oof(train, predictor, names):
     """Keep what each bagged model said about the rows it had not seen."""
-    kept = {}
-    for name in names:
-        if predictor.problem_type == "regression":
-            found = predictor.predict_oof(name)
-        else:
-            found = predictor.predict_proba_oof(name, as_multiclass=True).reindex(
-                columns=range(len(train.classes))
-            )
-        kept[name] = found.reindex(range(train.n_rows)).fillna(0.0 if found.ndim == 2 else float("nan"))
-    if kept:
-        train.write_oof(kept)
+    if not train.is_classification:
+        train.write_oof({name: predictor.predict_oof(name).reindex(range(train.n_rows)) for name in names})
+        return
+    said = {name: predictor.predict_proba_oof(name, as_multiclass=True) for name in names}
+    kept = {name: one.reindex(range(train.n_rows)) for name, one in said.items()}
+    train.write_oof(kept, codes=next(iter(kept.values())).columns if kept else None)

@@ -12,7 +12,7 @@ from pathlib import Path
 from assay_contract import Prediction
 from assay_encode import Encoder
 
-OURS = ("adapter.py", "child.py", "contract.py", "encode.py")
+OURS = ("adapter.py", "child.py", "contract.py", "tables.py", "encode.py")
 
 
 def load(path):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import woodwork as ww
-from assay_contract import Prediction, passed
+from assay_contract import Prediction, code_names, codes_in, passed
 from assay_encode import plain_frame
 from evalml.automl import AutoMLSearch
 
@@ -54,8 +54,8 @@ def predict(model, test):
     if task_type == "regression":
         return Prediction(values=pipeline.predict(X).to_numpy())
     said = pipeline.predict_proba(X)
-    labels = None if search.objective.score_needs_proba else codes(pipeline.predict(X))
-    return Prediction(probabilities=said.to_numpy(), classes=codes(said.columns), labels=labels)
+    labels = None if search.objective.score_needs_proba else codes_in(pipeline.predict(X))
+    return Prediction(probabilities=said.to_numpy(), classes=codes_in(said.columns), labels=labels)
 
 
 def frame(rows):
@@ -69,10 +69,5 @@ def frame(rows):
 def target(train):
     """Return values, or classes as k0, k1 …, which EvalML encodes without gaps."""
     if train.is_classification:
-        return ww.init_series(pd.Series(["k%d" % code for code in train.y]), "Categorical")
+        return ww.init_series(pd.Series(code_names(train.y)), "Categorical")
     return ww.init_series(pd.Series(train.y), "Double")
-
-
-def codes(names):
-    """Return the class codes that names stand for."""
-    return [int(name[1:]) for name in names]

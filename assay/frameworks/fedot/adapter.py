@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from assay_contract import Prediction, passed
+from assay_contract import Prediction, code_names, codes_in, passed
 from assay_encode import plain_frame
 from fedot.api.main import Fedot
 
@@ -23,7 +23,7 @@ def fit(train, budget, params):
         **{"max_pipeline_fit_time": budget.seconds / 600, "show_progress": False, **passed(params)},
     )
     X = frame(train)
-    X[TARGET] = ["k%d" % code for code in train.y] if train.is_classification else train.y
+    X[TARGET] = code_names(train.y) if train.is_classification else train.y
     began = datetime.now()
     pipeline = fedot.fit(X, target=TARGET)
     tried = [one for one in individuals(fedot.history) if one.fitness.valid]
@@ -47,7 +47,7 @@ def predict(model, test):
     encoded = pipeline.root_node.fitted_operation.classes_
     names = pipeline.preprocessor.apply_inverse_target_encoding(encoded.reshape(-1, 1)).ravel()
     probabilities = fedot.predict_proba(X, probs_for_all_classes=True)
-    return Prediction(probabilities=probabilities, classes=[int(name[1:]) for name in names])
+    return Prediction(probabilities=probabilities, classes=codes_in(names))
 
 
 def frame(rows):

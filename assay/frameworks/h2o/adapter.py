@@ -5,7 +5,7 @@ import socket
 import h2o
 import numpy as np
 import pandas as pd
-from assay_contract import Prediction, passed
+from assay_contract import Prediction, code_names, codes_in, passed
 from assay_encode import plain_frame
 from h2o.automl import H2OAutoML, get_leaderboard
 
@@ -32,7 +32,7 @@ def fit(train, budget, params):
     metric = train.metric_as(METRICS)
     began = pd.Timestamp.now("UTC").timestamp()
     X = plain(train)
-    X[TARGET] = ["k%d" % code for code in train.y] if train.is_classification else train.y
+    X[TARGET] = code_names(train.y) if train.is_classification else train.y
     frame = upload(X, ["enum" if train.is_classification else "numeric"])
     settings = {"sort_metric": metric, "keep_cross_validation_predictions": True, **passed(params)}
     automl = H2OAutoML(max_runtime_secs=max(1, int(budget.remaining())), seed=train.seed, **settings)
@@ -64,7 +64,7 @@ def answer(said, is_classification):
     if not is_classification:
         return {"values": said["predict"].to_numpy()}
     names = list(said.columns[1:])
-    return {"probabilities": said[names].to_numpy(), "classes": [int(name[1:]) for name in names]}
+    return {"probabilities": said[names].to_numpy(), "classes": codes_in(names)}
 
 
 def plain(rows):
@@ -86,16 +86,12 @@ def upload(frame, target):
 
 
 def write_oof(train, models):
-    """Keep the cross-validated predictions of each model."""
-    kept = {}
+    """Keep the cross-validated predictions of each model; all name the classes in one order."""
+    kept, codes = {}, None
     for name, model in models.items():
         held_out = model.cross_validation_holdout_predictions()
-        if held_out is None:
-            continue
-        said = answer(held_out.as_data_frame(), train.is_classification)
-        kept[name] = said.get("values")
-        if train.is_classification:
-            kept[name] = np.zeros((train.n_rows, len(train.classes)))
-            kept[name][:, said["classes"]] = said["probabilities"]
-    if kept:
-        train.write_oof(kept)
+        if held_out is not None:
+            said = answer(held_out.as_data_frame(), train.is_classification)
+            codes = said.get("classes")
+            kept[name] = said["probabilities" if codes else "values"]
+    train.write_oof(kept, codes=codes)

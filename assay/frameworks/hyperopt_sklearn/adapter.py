@@ -14,7 +14,7 @@ def fit(train, budget, params):
     """Try until the time is up, then fit the best on all rows."""
     encoder = Encoder().fit(train)  # one-hot columns add up to 1, and a whitening PCA breaks on that
     X = encoder.transform(train)
-    codes, y = np.unique(train.y, return_inverse=True) if train.is_classification else (None, train.y)
+    codes, y = train.gapless()
     metric = train.metric_as(SCORERS)
     scorer = get_scorer(metric)
     estimator = HyperoptEstimator(
@@ -40,16 +40,12 @@ def fit(train, budget, params):
 
 
 def predict(model, test):
-    """Let the best learner predict; it need not know probabilities."""
+    """Let the best learner predict."""
     steps, learner, codes = model
     X = test
     for step in steps:
         X = step.transform(X)
-    if codes is None:
-        return Prediction(values=learner.predict(X))
-    if hasattr(learner, "predict_proba"):
-        return Prediction(probabilities=learner.predict_proba(X), classes=codes[learner.classes_])
-    return Prediction(labels=codes[learner.predict(X)])
+    return Prediction.of(learner, X, codes)
 
 
 def loss_of(scorer, more):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pandas as pd
-from assay_contract import Prediction, passed
+from assay_contract import Prediction, codes_in, passed
 from assay_encode import plain_frame
 from supervised.automl import AutoML
 
@@ -49,8 +49,7 @@ def predict(model, test):
     if not is_classification:
         return Prediction(values=said["prediction"].to_numpy())
     names = [name for name in said.columns if name.startswith("prediction_")]
-    codes = [int(name[len("prediction_") :]) for name in names]
-    return Prediction(probabilities=said[names].to_numpy(), classes=codes)
+    return Prediction(probabilities=said[names].to_numpy(), classes=codes_in(names))
 
 
 def write_oof(train, names):
@@ -65,5 +64,4 @@ def write_oof(train, names):
             continue
         columns = [column for column in said if column.startswith("prediction")]
         kept[name] = said[columns].to_numpy().squeeze()
-    if kept:
-        train.write_oof(kept)
+    train.write_oof(kept)

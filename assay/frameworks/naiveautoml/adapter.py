@@ -10,7 +10,8 @@ from sklearn.metrics import log_loss, make_scorer
 def fit(train, budget, params):
     """Search until the time is up; ten seconds before, it begins no further slot."""
     scorer = train.metric_as(SCORERS)
-    scoring = (scorer, log_loss_of(train)) if scorer == "neg_log_loss" else scorer
+    codes, y = train.gapless()
+    scoring = (scorer, log_loss_of(range(len(codes)))) if scorer == "neg_log_loss" else scorer
     np.random.seed(train.seed % 2**32)  # it hands its random_state to the splits, not to the learners
     automl = NaiveAutoML(
         task_type="classification" if train.is_classification else "regression",
@@ -21,7 +22,7 @@ def fit(train, budget, params):
         **{"timeout_candidate": min(300, budget.seconds), **passed(params)},
     )
     X = plain_frame(train, text="drop")
-    automl.fit(X, train.y, categorical_features=list(X.select_dtypes("category")))
+    automl.fit(X, y, categorical_features=list(X.select_dtypes("category")))
     tried = automl.history
     tried.drop(columns=["pipeline", "evaluation_report"]).to_csv(train.artifacts / "history.csv", index=False)
     done = tried[tried[scorer].notna()]
@@ -31,22 +32,15 @@ def fit(train, budget, params):
     if automl.chosen_model is None:
         why = tried["exception"].dropna().str.strip().str.split("\n").str[-1].mode()
         raise RuntimeError("no candidate could be evaluated: " + "; ".join(why))
-    return automl.chosen_model, train.is_classification
+    return automl.chosen_model, codes
 
 
 def predict(model, test):
-    """Let the chosen pipeline predict; a support vector machine knows no probabilities."""
-    pipeline, is_classification = model
-    X = plain_frame(test, text="drop")
-    if not is_classification:
-        return Prediction(values=pipeline.predict(X))
-    if hasattr(pipeline, "predict_proba"):
-        return Prediction(probabilities=pipeline.predict_proba(X), classes=pipeline.classes_)
-    return Prediction(labels=pipeline.predict(X))
+    """Let the chosen pipeline predict."""
+    pipeline, codes = model
+    return Prediction.of(pipeline, plain_frame(test, text="drop"), codes)
 
 
-def log_loss_of(train):
+def log_loss_of(classes):
     """Return a scorer that knows all classes, because a rare one may lack in a validation part."""
-    return make_scorer(
-        log_loss, greater_is_better=False, response_method="predict_proba", labels=np.unique(train.y)
-    )
+    return make_scorer(log_loss, greater_is_better=False, response_method="predict_proba", labels=classes)

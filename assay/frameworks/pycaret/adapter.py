@@ -3,7 +3,7 @@
 import logging
 
 import numpy as np
-from assay_contract import Prediction, passed
+from assay_contract import Prediction, codes_in, passed
 from assay_encode import plain_frame
 from pycaret.classification import ClassificationExperiment
 from pycaret.regression import RegressionExperiment
@@ -56,9 +56,9 @@ def predict(model, test):
         return Prediction(values=said["prediction_label"].to_numpy())
     said = experiment.predict_model(pipeline, raw_score=True, **settings)
     names = [name for name in said if name.startswith("prediction_score_")]
-    codes = [int(name[len("prediction_score_") :]) for name in names]
     labels = said["prediction_label"].to_numpy()
-    return Prediction(probabilities=said[names].to_numpy() if names else None, classes=codes, labels=labels)
+    probabilities = said[names].to_numpy() if names else None
+    return Prediction(probabilities=probabilities, classes=codes_in(names), labels=labels)
 
 
 def frame(rows):

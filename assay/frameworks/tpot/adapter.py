@@ -2,7 +2,6 @@
 
 import time
 
-import numpy as np
 from assay_contract import SCORERS, Prediction, passed
 from assay_encode import plain_frame
 from tpot import TPOTClassifier, TPOTRegressor
@@ -11,9 +10,8 @@ from tpot import TPOTClassifier, TPOTRegressor
 def fit(train, budget, params):
     """Evolve until the time is up; one evaluation gets a tenth of it, but half a minute at least."""
     scorer = train.metric_as(SCORERS)
-    X = plain_frame(train, text="drop").dropna(
-        axis=1, how="all"
-    )  # its imputer fails on a column without values
+    X = plain_frame(train, text="drop")
+    X = X.dropna(axis=1, how="all")  # its imputer fails on a column without values
     began = time.time()
     tpot = (TPOTClassifier if train.is_classification else TPOTRegressor)(
         scorers=[scorer],
@@ -27,7 +25,7 @@ def fit(train, budget, params):
         categorical_features=list(X.select_dtypes("category")),
         **passed(params),
     )
-    codes, y = np.unique(train.y, return_inverse=True) if train.is_classification else (None, train.y)
+    codes, y = train.gapless()
     tpot.fit(X, y)
     name = tpot.objective_names[0]
     tried = tpot.evaluated_individuals
@@ -41,11 +39,6 @@ def fit(train, budget, params):
 
 
 def predict(model, test):
-    """Let the best pipeline predict; it need not know probabilities."""
+    """Let the best pipeline predict."""
     tpot, codes, columns = model
-    X = plain_frame(test, text="drop")[columns]
-    if codes is None:
-        return Prediction(values=tpot.predict(X))
-    if hasattr(tpot, "predict_proba"):
-        return Prediction(probabilities=tpot.predict_proba(X), classes=codes)
-    return Prediction(labels=codes[tpot.predict(X)])
+    return Prediction.of(tpot, plain_frame(test, text="drop")[columns], codes)

@@ -19,19 +19,15 @@ def fit(train, budget, params):
         verbosity=2,
         **passed(params),
     )
-    tpot.fit(encoder.transform(train), train.y)
+    codes, y = train.gapless()
+    tpot.fit(encoder.transform(train), y)
     tried = tpot.evaluated_individuals_
     done = sum(np.isfinite(one["internal_cv_score"]) for one in tried.values())
     train.report(models_count=done, best=str(tpot.fitted_pipeline_))
-    return encoder, tpot, train.is_classification
+    return encoder, tpot.fitted_pipeline_, codes
 
 
 def predict(model, test):
-    """Let the best pipeline predict; it need not know probabilities."""
-    encoder, tpot, is_classification = model
-    X = encoder.transform(test)
-    if not is_classification:
-        return Prediction(values=tpot.predict(X))
-    if hasattr(tpot.fitted_pipeline_, "predict_proba"):
-        return Prediction(probabilities=tpot.predict_proba(X), classes=tpot.fitted_pipeline_.classes_)
-    return Prediction(labels=tpot.predict(X))
+    """Let the best pipeline predict."""
+    encoder, pipeline, codes = model
+    return Prediction.of(pipeline, encoder.transform(test), codes)
