@@ -1,7 +1,8 @@
 """The AMLB paper's nine frameworks and its baselines on three data sets: `python -m benchmarks.nine` or `make nine`.
 
 Needs the data sets in ../shared and about two hours on two cores. The same command again runs what is missing;
-`--page FILE` writes what was found as the tables of docs/background/nine.md.
+`--page FILE` writes what was found as the tables of docs/background/nine.md. What the machine looked like before the
+first run is kept beside the store, so that what the frameworks left behind can be told at the end.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from assay import Local, Store, Suite, leaderboard, plan, run
 from assay.data.task import TaskRequest
+from benchmarks.leftovers import look, remembered
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 # Binary with categories and missing values; multiclass; regression with categories and missing values.
@@ -144,6 +146,7 @@ def main() -> int:
     if not (SHARED / "data" / "datasets").is_dir():
         print(f"The data sets are not there: {SHARED / 'data' / 'datasets'}", file=sys.stderr)
         return 2
+    before = remembered(chosen.store.with_suffix(".before.json"))
     store = Store(chosen.store)
     jobs = plan(make_suite(SHARED), chosen.frameworks, chosen.constraint, folds=[0, 1])
 
@@ -161,8 +164,10 @@ def main() -> int:
             )
 
     run(jobs, store, Local(chosen.p), tell=tell)
+    left = look().since(before)
     text = page(store)
     print(text)
+    print("Left behind:", *(left or ["nothing"]), sep="\n  ")
     if chosen.page:
         chosen.page.write_text(text, encoding="utf-8")
     return 0

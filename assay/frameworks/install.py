@@ -78,12 +78,16 @@ class _Build:
         self.tell(f"making an environment with {base}")
         try:
             self._make(base)
+            scratch = self.folder / "scratch"  # uv leaves locks in it; here they go with a killed install too
+            scratch.mkdir()
+            self.environ["TMPDIR"] = str(scratch)
             write_build_constraints(self.spec, self.folder, self.environ)
             if self.spec.recipe.tools:
                 self._install([*self.spec.recipe.tools])
             self._install_lock()
             if self.spec.recipe.prepare is not None:
                 self._prepare()
+            shutil.rmtree(scratch)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)  # gigabytes that nobody could use
             raise

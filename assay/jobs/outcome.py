@@ -179,7 +179,7 @@ def _raised(facts: Facts, error: Mapping[str, str]) -> Verdict:
     if error["type"].endswith("MemoryError"):  # numpy has its own, and so has Java
         return Verdict("memory", message)
     if facts.report.get("import_failed") is True and facts.phase == "start":
-        return Verdict("setup", f"The adapter cannot be imported here: {message}")
+        return Verdict("setup", f"It cannot start here: {message}")
     if facts.process_limit_hits:
         message += f" (It was refused a new process {facts.process_limit_hits} times: it is at its limit of processes.)"
     return Verdict("error", message)

@@ -69,7 +69,7 @@ TABLE = [
     ("NaN, and a segfault in timing", {"phase": "timing", "signal": 11}, BAD, "invalid_predictions", "Row 3"),
     ("the child refused the answer", {"phase": "predict", "exit_code": 1, "report": error(message="unknown class", invalid_predictions=True)}, NONE, "invalid_predictions", "unknown class"),
     ("refused without a word", {"phase": "predict", "exit_code": 1, "report": {"invalid_predictions": True}}, NONE, "invalid_predictions", "refused"),
-    ("the adapter cannot be imported", {"exit_code": 1, "report": error("ImportError", "no sklearn", import_failed=True)}, NONE, "setup", "cannot be imported here: ImportError: no sklearn"),
+    ("the adapter cannot be imported", {"exit_code": 1, "report": error("ImportError", "no sklearn", import_failed=True)}, NONE, "setup", "It cannot start here: ImportError: no sklearn"),
     ("not installed", {"setup_problem": "Run install."}, NONE, "setup", "Run install."),
     ("the task is broken", {"data_problem": "There is no file."}, NONE, "data", "There is no file."),
     ("the supervisor is gone", {"lost_reason": "Lost 3 times."}, NONE, "lost", "Lost 3 times."),

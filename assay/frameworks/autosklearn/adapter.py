@@ -32,22 +32,23 @@ def fit(train, budget, params):
         **passed(params),
     )
     began = time.time()
-    automl.fit(frame(train), pd.Series(train.y))
+    automl.fit(frame(train, second), pd.Series(train.y))
     runs = automl.cv_results_
     done = sum(status.startswith("Success") for status in runs["status"])
     train.report(models_count=done, runs=len(runs["status"]), statistics=automl.sprint_statistics())
     if done:
         automl.leaderboard(ensemble_only=False).to_csv(train.artifacts / "leaderboard.csv")
         write_trace(train, automl, metric.name, began)
-    return automl, train.is_classification
+    return automl, train.is_classification, second
 
 
 def predict(model, test):
     """Let the ensemble predict."""
-    automl, is_classification = model
+    automl, is_classification, second = model
+    X = frame(test, second)
     if is_classification:
-        return Prediction(probabilities=automl.predict_proba(frame(test)), classes=classes(automl))
-    return Prediction(values=automl.predict(frame(test)))
+        return Prediction(probabilities=automl.predict_proba(X), classes=classes(automl))
+    return Prediction(values=automl.predict(X))
 
 
 def kind(train, second):
@@ -59,9 +60,9 @@ def kind(train, second):
     return autosklearn.regression.AutoSklearnRegressor
 
 
-def frame(rows):
-    """Return numbers and categories, and text as pandas' string type, which auto-sklearn asks for."""
-    X = plain_frame(rows)
+def frame(rows, second):
+    """Return numbers and categories, and text as pandas' string type; no pipeline of auto-sklearn 2 knows text."""
+    X = plain_frame(rows, text="drop" if second else "keep")
     return X.astype({name: "string" for name in X.select_dtypes("object")})
 
 
