@@ -139,7 +139,8 @@ def compare_sides(
     their rows, so tasks are what is independent; they are few, and a bootstrap over few clusters is too narrow. The
     t interval is exact for normal means of equal variance, and errs on the safe side where variances differ, for
     levels of 0.92 and more (Ibragimov and Müller). With one task it is Student's over the folds, with the
-    variance that Nadeau and Bengio correct for overlapping training sets, (1/folds + test/train) s².
+    variance that Nadeau and Bengio correct for overlapping training sets, (1/folds + test/train) s², and each fold
+    counts for one gap at most.
 
     Args:
         a: the one to compare with.
@@ -181,7 +182,8 @@ def compare_sides(
     if len(counted) == 1:
         only = counted[0]
         ratio = (test_ratio or {}).get(only[:2], _cross_validated(folds[only]))
-        half = _half_width(tasks[only].differences, confidence, 1 / tasks[only].folds + ratio)
+        means = [_at_most_one(difference) for difference in tasks[only].differences]
+        half = _half_width(means, confidence, 1 / tasks[only].folds + ratio)
     rows = _optimised(a, b) if constant in (a, b) else _optimised(a, b, constant)
     return Comparison(
         a=a.name,
@@ -268,12 +270,16 @@ def _difference(label: str, folds: Sequence[Fold]) -> TaskDifference:
         mean_b=mean_b,
         mean_constant=mean_constant,
         gap=gap,
-        difference=max(-1.0, min(1.0, fmean(differences))) if differences else None,
+        difference=_at_most_one(fmean(differences)) if differences else None,
         differences=differences,
         folds=len(folds),
         imputed_a=own["a"].count(None),
         imputed_b=own["b"].count(None),
     )
+
+
+def _at_most_one(gaps: float) -> float:
+    return max(-1.0, min(1.0, gaps))
 
 
 def _half_width(values: Sequence[float], confidence: float, factor: float) -> float | None:

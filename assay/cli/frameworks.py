@@ -93,12 +93,9 @@ def new(
     """
     from assay.frameworks.template import write_template
 
-    if not name.isidentifier():
-        raise ConfigError(
-            f"'{name}' is no name for a framework: use letters, digits and _, beginning with a letter."
-        )
     path = write_template(name, folder or Path(name))
-    print(f"Made {path}. Try it: assay run ./{path} bundled 1m1c, or assay framework check ./{path}")
+    word = path if path.is_absolute() else f"./{path}"
+    print(f"Made {path}. Try it: assay run {word} bundled 1m1c, or assay framework check {word}")
 
 
 def install(
@@ -166,9 +163,11 @@ def _show_install(spec: FrameworkSpec, settings: Settings) -> None:
     unknown = len(found.sizes) - len(known)
     about = f"{sum(known) / 1e6:.0f} MB" + (f" and {unknown} of unknown size" if unknown else "")
     largest = sorted(((size or 0, name) for name, size in found.sizes.items()), reverse=True)[:3]
+    building = ", and what source packages are built with" if spec.recipe.build or spec.recipe.tools else ""
     print(
         f"{spec.name} {spec.version}: Python {spec.python}, {len(found.sizes)} packages, {about} at most to download"
-        f" (largest: {', '.join(f'{name} {size / 1e6:.0f} MB' for size, name in largest)}); into {found.folder}"
+        f" (largest: {', '.join(f'{name} {size / 1e6:.0f} MB' for size, name in largest)}){building}; "
+        f"into {found.folder}"
     )
 
 

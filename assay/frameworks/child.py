@@ -1,6 +1,6 @@
 """The script that runs inside a framework's environment: load, fit, predict, write, time the inference.
 
-Started by path with `python -I`, as `child.py JOB_FOLDER ADAPTER`; nothing of Assay is importable. Split into
+Started by path with `python -s`, as `child.py JOB_FOLDER ADAPTER`; nothing of Assay is importable. Split into
 `prepare` (imports only, so that a warm process can fork afterwards) and `run` (one job). The test targets are
 not here: they never leave Assay.
 """
@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List
 
 HERE = Path(__file__).resolve().parent
+# The files beside this one are imported under names of their own; a library may have an `encode` or `tables` too.
+sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != HERE]
 TIMING_REPEATS = 10
 TIMING_SECONDS_PER_SIZE = 1.0
 
@@ -93,7 +95,11 @@ def _work(folder: Path, adapter: Any, announce: Any, contract: Any, report: Dict
 
     job = contract.read_job(folder)
     if hasattr(adapter, "start"):  # a JVM and the like: its start is not the framework's time to learn
-        adapter.start(contract.Budget(job.budget_s, job.cores, job.memory_mb), dict(job.params))
+        try:
+            adapter.start(contract.Budget(job.budget_s, job.cores, job.memory_mb), dict(job.params))
+        except Exception:
+            report["import_failed"] = True
+            raise
     began = clock()
     announce("load")
     train, test = read_rows(job)
@@ -114,6 +120,12 @@ def _work(folder: Path, adapter: Any, announce: Any, contract: Any, report: Dict
     report["timing"] = time_inference(lambda rows: adapter.predict(model, rows), test, job.batch_sizes)
     done("timing")
     contract.write_report(folder, report)
+    if hasattr(adapter, "export"):
+        announce("export")
+        export(adapter, model, train)
+        done("export")
+        report.update(train.reported)
+        contract.write_report(folder, report)
     announce("end")
     close = getattr(adapter, "close", None)
     if close is not None:
@@ -126,6 +138,15 @@ def read_rows(job: Any) -> Any:
     learn, ask = tables.read_table(job, "train"), tables.read_table(job, "test")
     rows = contract.Rows(job.columns, learn.arrays, learn.n_rows)
     return contract.Train(job, rows, learn.y), contract.Rows(job.columns, ask.arrays, ask.n_rows)
+
+
+def export(adapter: Any, model: Any, train: Any) -> None:
+    """Let the adapter write what it knows beside the predictions; what breaks here is noted, not raised."""
+    try:
+        adapter.export(model, train)
+    except Exception as error:
+        traceback.print_exc()
+        train.report(export_problem="%s: %s" % (type(error).__name__, error))
 
 
 def time_inference(predict: Callable[[Any], Any], test: Any, sizes: Any) -> Dict[str, Dict[str, Any]]:
@@ -141,8 +162,10 @@ def time_inference(predict: Callable[[Any], Any], test: Any, sizes: Any) -> Dict
         seconds: List[float] = []
         gc.collect()
         try:
-            batch = test.take(np.arange(size) % test.n_rows)
             while len(seconds) < TIMING_REPEATS and sum(seconds) < TIMING_SECONDS_PER_SIZE:
+                batch = test.take(
+                    np.arange(size) % test.n_rows
+                )  # fresh: what it makes of the rows is timed too
                 start = time.perf_counter()
                 predict(batch)
                 seconds.append(time.perf_counter() - start)

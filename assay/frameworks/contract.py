@@ -11,6 +11,8 @@ import json
 import os
 import re
 import time
+import zipfile
+from itertools import chain
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
@@ -24,7 +26,8 @@ MISSING_DATE = np.iinfo(np.int64).min
 # scikit-learn's names for our metrics; many libraries take them.
 SCORERS = {
     "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "pr_auc": "average_precision",
-    "logloss": "neg_log_loss", "acc": "accuracy", "balacc": "balanced_accuracy", "f1": "f1_weighted",
+    "logloss": "neg_log_loss", "acc": "accuracy", "balacc": "balanced_accuracy",
+    "f1": {"binary": "f1", "multiclass": "f1_weighted"},
     "rmse": "neg_root_mean_squared_error", "mse": "neg_mean_squared_error", "mae": "neg_mean_absolute_error",
     "r2": "r2",
 }  # fmt: skip
@@ -151,19 +154,24 @@ class Train(Rows):
     def metric_as(self, names: Mapping[str, Any]) -> Any:
         """Return the framework's own name for the metric to optimise, given its names by ours.
 
-        Where it has none for the task's metric it gets that of `auc`, `logloss` or `rmse`, by the task's type,
-        and the row says so.
+        A name that depends on the task's type is a dict by type. Where there is none for the task's metric, the
+        framework gets that of `auc`, `logloss` or `rmse`, by the task's type, and the row says so.
         """
-        if self.metric not in names:
+
+        def name_of(metric: str) -> Any:
+            found = names.get(metric)
+            return found.get(self.type) if isinstance(found, Mapping) else found
+
+        if name_of(self.metric) is None:
             usual = {"binary": "auc", "multiclass": "logloss", "regression": "rmse"}[self.type]
             self.report(optimised=usual)
-            return names[usual]
-        return names[self.metric]
+            return name_of(usual)
+        return name_of(self.metric)
 
     def hold_out(self, share: float) -> Any:
         """Return two arrays of row numbers: to learn from, and to validate on; stratified, the same for a seed.
 
-        A class of one row is learned from.
+        A class of one row is learned from; at least one row of the most frequent class is held out.
         """
         random = np.random.RandomState(self.seed % 2**32)
         groups = [np.flatnonzero(self.y == code) for code in np.unique(self.y)]
@@ -171,6 +179,8 @@ class Train(Rows):
             groups = [np.arange(self.n_rows)]
         shuffled = [random.permutation(rows) for rows in groups]
         counts = [round(share * len(rows)) for rows in shuffled]
+        if not any(counts):
+            counts[int(np.argmax([len(rows) for rows in shuffled]))] = 1
         learn = np.concatenate([rows[count:] for rows, count in zip(shuffled, counts)])
         return np.sort(learn), np.sort(
             np.concatenate([rows[:count] for rows, count in zip(shuffled, counts)])
@@ -186,33 +196,44 @@ class Train(Rows):
         text = json.dumps(said, allow_nan=False).encode()
         _replace(self.artifacts / "trace.json", lambda file: file.write(text))
 
-    def write_oof(
-        self, predictions: Mapping[str, Any], folds: Any = None, codes: Optional[Sequence[int]] = None
-    ) -> None:
-        """Keep out-of-fold predictions: per configuration an array over the training rows; no file if there are none.
+    def write_oof(self, predictions: Any, folds: Any = None) -> None:
+        """Keep out-of-fold predictions: a dict, or pairs made one by one, from configuration to its predictions.
 
-        Values (n), probabilities in the order of `classes` (n×k), or of two classes the last one's (n). `codes`
-        says which classes the columns stand for where that is another order, or not all of them.
+        Each is a `Prediction`, or an array over the training rows: values (n), probabilities in the order of `classes`
+        (n×k), or of two classes the last one's (n). NaN where there is none. Without predictions there is no file.
         """
-        if not predictions:
-            return
-        arrays: Dict[str, Any] = {}
-        for i, value in enumerate(predictions.values()):
-            said = np.asarray(value, dtype=float)
-            if codes is not None:
-                ordered = np.where(
-                    np.isnan(said).all(axis=1, keepdims=True), np.nan, np.zeros(len(self.classes))
-                )
-                ordered[:, list(codes)] = said
-                said = ordered
-            arrays["config_%d" % i] = said
-        if folds is not None:
-            arrays["fold"] = np.asarray(folds, dtype=np.int64)
-        for name, array in arrays.items():
-            if len(array) != self.n_rows:
-                raise ValueError("%s has %d rows, the training data %d" % (name, len(array), self.n_rows))
-        arrays["names"] = np.array([str(name) for name in predictions], dtype=str)
-        _replace(self._out / "oof.npz", lambda file: np.savez(file, **arrays))
+        pairs = iter(predictions.items() if isinstance(predictions, Mapping) else predictions)
+        first = next(pairs, None)
+        if first is not None:
+            _replace(self._out / "oof.npz", lambda file: self._put_oof(file, chain([first], pairs), folds))
+
+    def _put_oof(self, file: Any, pairs: Iterable[Any], folds: Any) -> None:
+        names: List[str] = []
+        with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+            for (
+                name,
+                said,
+            ) in pairs:  # one at a time: of a hundred models all together may not fit into memory
+                _put(archive, "config_%d" % len(names), self._out_of_fold(name, said))
+                names.append(str(name))
+            if folds is not None:
+                _put(archive, "fold", self._for_each_row("folds", np.asarray(folds, dtype=np.int64)))
+            _put(archive, "names", np.array(names, dtype=str))
+
+    def _out_of_fold(self, name: str, said: Any) -> Any:
+        if isinstance(said, Prediction):
+            said = said.values if said.probabilities is None else in_order(said, self.classes)
+        array = self._for_each_row(name, np.asarray(said, dtype=float))
+        if array.ndim > 1 and array.shape[1:] != (len(self.classes),):
+            raise ValueError(
+                "%s has shape %r, but there are %d classes" % (name, array.shape, len(self.classes))
+            )
+        return array
+
+    def _for_each_row(self, name: str, array: Any) -> Any:
+        if len(array) != self.n_rows:
+            raise ValueError("%s has %d rows, the training data %d" % (name, len(array), self.n_rows))
+        return array
 
 
 def code_names(codes: Iterable[int]) -> List[str]:
@@ -300,9 +321,10 @@ def positions(classes: Iterable[Any], job_classes: Sequence[str]) -> List[int]:
     return found
 
 
-def _in_job_order(prediction: Prediction, job: Job) -> Any:
+def in_order(prediction: Prediction, classes: Sequence[str]) -> Any:
+    """Return a prediction's probabilities with columns in the order of `classes`; zero where it has none."""
     probabilities = _floats(prediction.probabilities, "probabilities")
-    one_number = prediction.classes is None and len(job.classes) == 2
+    one_number = prediction.classes is None and len(classes) == 2
     if one_number and (probabilities.ndim == 1 or probabilities.shape[1:] == (1,)):
         probabilities = np.column_stack([1 - probabilities.ravel(), probabilities.ravel()])
     if probabilities.ndim != 2:
@@ -312,14 +334,14 @@ def _in_job_order(prediction: Prediction, job: Job) -> Any:
         )
     if prediction.classes is None:
         return probabilities
-    where = positions(prediction.classes, job.classes)
+    where = positions(prediction.classes, classes)
     if probabilities.shape[1] != len(where):
         raise InvalidPrediction(
             "probabilities have shape %r but %d classes were named" % (probabilities.shape, len(where))
         )
     if len(set(where)) != len(where):
         raise InvalidPrediction("a class was named twice for the columns: %r" % (prediction.classes,))
-    ordered = np.zeros((probabilities.shape[0], len(job.classes)))
+    ordered = np.zeros((probabilities.shape[0], len(classes)))
     ordered[:, where] = probabilities
     return ordered
 
@@ -357,7 +379,7 @@ def prediction_arrays(prediction: Any, job: Job) -> Dict[str, Any]:
     arrays: Dict[str, Any] = {}
     if job.is_classification:
         if prediction.probabilities is not None:
-            arrays["probabilities"] = _in_job_order(prediction, job)
+            arrays["probabilities"] = in_order(prediction, job.classes)
         if prediction.labels is not None:
             arrays["prediction"] = np.array(
                 positions(np.ravel(prediction.labels), job.classes), dtype=np.int64
@@ -399,6 +421,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item) for item in value]
     return str(value)
+
+
+def _put(archive: Any, name: str, array: Any) -> None:
+    with archive.open(name + ".npy", "w", force_zip64=True) as member:
+        np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def _replace(path: Path, write: Any) -> None:

@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ __all__ = ["Environment", "environment_folder", "environment_of", "lock_digest",
 
 READY = "assay-ready"
 CACHE = "assay-cache"
+SYSTEM_BINS = (Path("/usr/local/bin"), Path("/usr/bin"), Path("/bin"))  # every child has these
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,12 @@ class Environment:
 
 def environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
     """Return where the framework runs; raises NotInstalled with the remedy when it cannot here."""
-    for program in spec.programs:
-        if shutil.which(program) is None:
-            raise NotInstalled(_missing_program(spec, program))
+    programs = tuple(folder for program in spec.programs for folder in _seen_of(spec, program))
+    found = _environment_of(spec, settings)
+    return replace(found, readable=(*found.readable, *programs))
+
+
+def _environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
     if spec.environment == "none":
         return _program(spec)
     if spec.environment == "assay":
@@ -68,9 +72,25 @@ def environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
     )
 
 
-def _missing_program(spec: FrameworkSpec, program: str) -> str:
-    said = f"Framework {spec.name} needs the program '{program}', which is not on the PATH"
-    return f"{said}. {spec.programs[program] or 'Install it'}."
+def _seen_of(spec: FrameworkSpec, program: str) -> list[Path]:
+    """Return the folder a job must see to run a program the framework needs; none for those of the system.
+
+    A job's PATH is the `bin` of every folder it sees, so the program must lie in one.
+    """
+    found = shutil.which(program)
+    said = f"Framework {spec.name} needs the program '{program}'"
+    if found is None:
+        raise NotInstalled(f"{said}, which is not on the PATH. {spec.programs[program] or 'Install it'}.")
+    real = Path(os.path.realpath(found))
+    if real.is_relative_to("/usr") and Path(found).parent in SYSTEM_BINS:
+        return []
+    prefix = real.parent.parent
+    if real.parent.name != "bin" or real.name != program or Path.home().is_relative_to(prefix):
+        raise NotInstalled(
+            f"{said}, and {found} is not in a folder of its own that a job could be shown. "
+            f"{spec.programs[program] or 'Install it for the whole machine'}."
+        )
+    return [prefix]
 
 
 def _program(spec: FrameworkSpec) -> Environment:

@@ -29,7 +29,14 @@ from assay.frameworks.pythons import find_python
 from assay.frameworks.spec import FrameworkSpec
 from assay.settings import Settings
 
-__all__ = ["build_environment", "find_uv", "install_environ", "run_tool", "write_build_constraints"]
+__all__ = [
+    "build_environment",
+    "find_uv",
+    "hold_environment",
+    "install_environ",
+    "run_tool",
+    "write_build_constraints",
+]
 
 Tell = Callable[[str], None]
 TORCH = "torch=="
@@ -52,7 +59,7 @@ def build_environment(
     if spec.environment != "own":
         return environment_of(spec, settings)
     folder = environment_folder(spec, settings)
-    with _locked(folder.with_name(f".{folder.name}.lock"), lambda: tell("waiting: somebody is building it")):
+    with _locked(_lock_file(folder), lambda: tell("waiting: somebody is building it, or runs jobs in it")):
         if rebuild or broken(folder):
             try:
                 _Build(spec, settings, folder, tell).everything()
@@ -60,6 +67,24 @@ def build_environment(
                 remedy = f"When that is mended: assay framework install {spec.address}"
                 raise NotInstalled(f"{error}\n{remedy}") from None
     return environment_of(spec, settings)
+
+
+@contextmanager
+def hold_environment(spec: FrameworkSpec, settings: Settings) -> Iterator[None]:
+    """Keep a framework's environment from being rebuilt for the length of a block: jobs import from it all the time."""
+    path = _lock_file(environment_folder(spec, settings)) if spec.environment == "own" else None
+    if path is None or not os.access(
+        path.parent, os.W_OK
+    ):  # a cache that we cannot write is another's to mind
+        yield
+        return
+    with open(path, "a", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def _lock_file(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.lock")
 
 
 class _Build:

@@ -5,6 +5,7 @@ A lock is a plain requirement file, complete (it is installed without looking fo
 
 from __future__ import annotations
 
+import platform
 import re
 import tempfile
 import tomllib
@@ -29,11 +30,12 @@ def locked_versions(folder: Path) -> list[str]:
 
 
 def _order(version: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key that puts 1.10 after 1.9 and 1.0rc1 before 1.0."""
-    parts = [
-        (1, int(part), "") if part.isdigit() else (0, 0, part) for part in re.findall(r"\d+|[a-z]+", version)
-    ]
-    return (*parts, (0, 1, ""))
+    """Return a key that puts 1.10 after 1.9, 1.0rc1 before 1.0 and 1.0.post1 after it."""
+    parts = re.findall(r"\d+|[a-z]+", version)
+    return (
+        *((2, int(p), "") if p.isdigit() else (1 if p == "post" else -1, 0, p) for p in parts),
+        (0, 0, ""),
+    )
 
 
 def set_names() -> list[str]:
@@ -86,7 +88,7 @@ def make_lock(
     recipe = spec.recipe
     if not recipe.requires:
         raise ConfigError(
-            f"{spec.folder / 'framework.toml'} has no key 'requires' to make a lock from. Add it."
+            f"{spec.home / 'framework.toml'} has no key 'requires' to make a lock from. Add it."
         )
     if settings.offline:
         raise NotInstalled("A lock is made from the package index, and --offline forbids it.")
@@ -106,7 +108,8 @@ def make_lock(
         lines = (folder / "lock.txt").read_text(encoding="utf-8").splitlines()
     packages = [line for line in lines if re.match(r"[A-Za-z0-9]", line)]
     found = _locked_version(packages, requires[0])
-    head = f"# {spec.name} {found}, Python {spec.python}, Linux x86_64, from: {', '.join(requires)}"
+    machine = f"{platform.system()} {platform.machine()}"
+    head = f"# {spec.name} {found}, Python {spec.python}, {machine}, from: {', '.join(requires)}"
     if recipe.without:
         head += f"; without {', '.join(recipe.without)}"
     return found, "\n".join([head, *packages]) + "\n"

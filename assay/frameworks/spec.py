@@ -51,6 +51,8 @@ class FrameworkSpec:
     """Who does the learning, as `framework.toml` says it.
 
     Attributes:
+        folder: where its adapter lies; of one that extends another, often the other's.
+        home: the folder whose framework.toml was read; locks of its own lie there.
         version: part of the key; a package's version for frameworks that are thin over one.
         role: `constant` may train nothing and is what failures are imputed with; `baseline`,
             `framework` and `model` only group rows.
@@ -71,6 +73,7 @@ class FrameworkSpec:
     name: str
     version: str
     folder: Path
+    home: Path
     description: str = ""
     role: str = "framework"
     environment: str = "assay"
@@ -110,12 +113,12 @@ class FrameworkSpec:
     @property
     def is_builtin(self) -> bool:
         """Return whether it came with Assay."""
-        return self.folder.parent == HERE
+        return self.home.parent == HERE
 
     @property
     def address(self) -> str:
         """Return the word by which it is found again: its name, or its folder; with the version of a lock."""
-        word = self.name if self.is_builtin else str(self.folder)
+        word = self.name if self.is_builtin else str(self.home)
         return f"{word}:{self.version}" if self.lock is not None else word
 
     def digest(self) -> str:

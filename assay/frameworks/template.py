@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from assay.errors import ConfigError
 from assay.frameworks.spec import FrameworkSpec
+from assay.frameworks.toml import NAME
 
 __all__ = ["write_lock", "write_template"]
 
@@ -50,6 +52,10 @@ def predict(model, test):
 
 def write_template(name: str, folder: Path) -> Path:
     """Write a framework's folder; refuses one that exists."""
+    if re.fullmatch(NAME, name) is None:
+        raise ConfigError(
+            f"'{name}' is no name for a framework: use letters a to z, digits and _, beginning with a letter."
+        )
     if folder.exists():
         raise ConfigError(f"{folder} exists already. Choose another name, or --folder.")
     folder.mkdir(parents=True)
@@ -60,12 +66,12 @@ def write_template(name: str, folder: Path) -> Path:
 
 def write_lock(spec: FrameworkSpec, version: str, text: str, to: Path | None) -> tuple[Path, str]:
     """Write a lock into the framework's folder, or into one that extends it; return its path and what was there."""
-    folder = to or spec.folder
+    folder = to or spec.home
     toml = folder / "framework.toml"
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
         if to is not None and not toml.exists():
-            base = spec.name if spec.is_builtin else os.path.relpath(spec.folder, folder)
+            base = spec.name if spec.is_builtin else os.path.relpath(spec.home, folder)
             toml.write_text(
                 f'name = "{spec.name}"\nextends = "{base}"\nversion = "{version}"\n', encoding="utf-8"
             )

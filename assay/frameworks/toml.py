@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,8 +15,9 @@ from assay.errors import ConfigError
 from assay.frameworks.locks import find_version, locked_versions, set_names
 from assay.frameworks.spec import FrameworkSpec, Recipe
 
-__all__ = ["FrameworkFile", "read_folder"]
+__all__ = ["NAME", "FrameworkFile", "read_folder"]
 
+NAME = r"[A-Za-z][A-Za-z0-9_\-]*"
 RECIPE = {"requires", "without", "build", "tools", "installer", "prepare"}
 TaskTypes = list[Literal["binary", "multiclass", "regression"]]
 
@@ -37,7 +38,7 @@ class VersionKeys(BaseModel):
 class FrameworkFile(VersionKeys):
     """The keys of a `framework.toml`; docs/howto/add-a-framework.md explains each."""
 
-    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_\-]*$")
+    name: str = Field(pattern=f"^{NAME}$")
     description: str = ""
     version: str = ""
     version_of: str = ""
@@ -62,22 +63,33 @@ class FrameworkFile(VersionKeys):
 
 
 def read_folder(
-    folder: Path, find: Callable[[str], FrameworkSpec], version: str = "", unlocked: bool = False
+    folder: Path, find: Callable[..., FrameworkSpec], version: str = "", unlocked: bool = False
 ) -> FrameworkSpec:
     """Read a framework's folder; `find` resolves what it extends.
 
     `version` is the one asked for, if any: a version, a named set, or `latest`. With `unlocked` a version needs
-    no lock: for making one.
+    no lock: for making one. A folder that extends another may have locks of its own, which come first.
     """
     path = folder / "framework.toml"
     said = _parse(path)
     checked = _check(said, path)
     if not checked.extends:
         return _spec(checked, folder, path, version, unlocked)
+    own = _own_version(said, folder, version, unlocked)
+    if own:
+        checked, said = checked.model_copy(update={"version": own}), {**said, "version": own}
     base = _find_base(
         checked.extends, folder, path, find, "" if {"version", "version_of"} & set(said) else version
     )
+    if (
+        own and base.environment == "own"
+    ):  # what the other says of this version holds, though the lock is ours
+        base = find(f"{base.address.rpartition(':')[0] or base.address}:{own}", unlocked=True)
     spec = _extend(base, checked, set(said), folder, path)
+    if unlocked:
+        return replace(spec, lock=None)
+    if spec.environment == "own" and spec.lock is None:
+        spec = replace(spec, lock=_lock(folder, spec.version, path))
     if version not in ("", "latest", *set_names(), spec.version):
         raise ConfigError(
             f"{path} is version '{spec.version}', not '{version}'. Ask for {checked.name} alone."
@@ -85,8 +97,16 @@ def read_folder(
     return spec
 
 
+def _own_version(said: Mapping[str, Any], folder: Path, version: str, unlocked: bool) -> str:
+    """Return the version that a lock of the folder itself is for, or is to be made for; else an empty text."""
+    asked = version if version else str(said.get("version", ""))
+    if asked == "latest" or asked in set_names():
+        asked = find_version("", "latest", folder) if asked == "latest" else ""
+    return asked if (unlocked and version) or asked in locked_versions(folder) else ""
+
+
 def _find_base(
-    name: str, folder: Path, path: Path, find: Callable[[str], FrameworkSpec], version: str
+    name: str, folder: Path, path: Path, find: Callable[..., FrameworkSpec], version: str
 ) -> FrameworkSpec:
     """Return what a folder extends: a name, or a path as seen from that folder; of the version asked for."""
     if "/" in name or name.startswith("."):
@@ -135,6 +155,7 @@ def _spec(said: FrameworkFile, folder: Path, path: Path, version: str, unlocked:
         name=said.name,
         version=version,
         folder=folder,
+        home=folder,
         description=said.description,
         role=said.role,
         environment=said.environment,
@@ -230,7 +251,7 @@ def _extend(
     base: FrameworkSpec, said: FrameworkFile, given: set[str], folder: Path, path: Path
 ) -> FrameworkSpec:
     """Return `base` with what the extending file says itself; its params are merged over the base's."""
-    changes: dict[str, Any] = {"name": said.name, "extends": said.extends}
+    changes: dict[str, Any] = {"name": said.name, "extends": said.extends, "home": folder}
     for key in ("description", "role", "stops_by", "network", "loopback", "format", "project", "python", "environment",
                 "programs", "environ", "meta_learning"):  # fmt: skip
         if key in given:
@@ -249,5 +270,9 @@ def _extend(
         changes["recipe"] = replace(base.recipe, **changed)
     changes["params"] = {**base.params, **said.params}
     spec = replace(base, **changes)
-    needs_lock = spec.environment == "own" and (base.lock is None or spec.version != base.version)
-    return replace(spec, lock=_lock(folder, spec.version, path)) if needs_lock else spec
+    if spec.environment != "own":
+        return spec
+    has_own = spec.version in locked_versions(folder)
+    if not has_own and base.lock is not None and spec.version == base.version:
+        return spec
+    return replace(spec, lock=folder / "locks" / f"{spec.version}.txt" if has_own else None)

@@ -11,10 +11,19 @@ from typing import Any
 from assay.errors import ConfigError
 from assay.plugins import suggest
 
-__all__ = ["KNOWN", "Constraint", "parse_constraint", "parse_duration", "parse_size", "read_constraint"]
+__all__ = [
+    "KNOWN",
+    "LIMITED",
+    "Constraint",
+    "parse_constraint",
+    "parse_duration",
+    "parse_size",
+    "read_constraint",
+]
 
 GB = 1024  # in MiB; sizes are binary: 16g is 16 GiB
 HOUR = 3600.0
+LIMITED = ("start", "load", "fit", "predict", "timing", "export")  # the phases that have limits
 _WORDS = {
     "time_s": "time",
     "cores": "cores",
@@ -80,7 +89,7 @@ class Constraint:
     @property
     def worst_case_s(self) -> float:
         """Return the longest a job can take, all phases together."""
-        return sum(self.limit_s(phase) for phase in ("start", "load", "fit", "predict", "timing"))
+        return sum(self.limit_s(phase) for phase in LIMITED)
 
     def identity(self) -> dict[str, Any]:
         """Return what goes into a job's key: what the user asked for, never what the machine has."""
@@ -168,7 +177,7 @@ def read_constraint(
         raise
 
 
-_PHASES = ("start", "load", "predict", "timing")
+_PHASES = tuple(phase for phase in LIMITED if phase != "fit")
 _READ: Mapping[str, tuple[str, Callable[[Any, str], Any]]] = {
     "time": ("time_s", parse_duration),
     "cores": ("cores", lambda value, where: _whole(value, "cores", where)),

@@ -16,7 +16,7 @@ STATUSES: tuple[Status, ...] = (
 )  # fmt: skip
 FAILED: tuple[Status, ...] = STATUSES[1:]
 MESSAGE_LENGTH = 4000
-AFTER_PREDICTIONS = ("timing", "end")
+AFTER_PREDICTIONS = ("timing", "export", "end")
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 
 

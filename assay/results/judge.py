@@ -11,6 +11,7 @@ from typing import Any
 from assay.data.task import Task
 from assay.errors import UserError
 from assay.frameworks.predictions import Asked, BadPredictions, Predictions, read_predictions
+from assay.jobs.constraint import LIMITED
 from assay.jobs.folder import AttemptFolder, StoreFolder, read_json, write_json
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts, PredictionCheck, Verdict, classify
@@ -91,6 +92,9 @@ def _judge(
     optimised = facts.report.get("optimised")
     if isinstance(optimised, str):
         notes = (*notes, f"It cannot optimise {metrics[0]}: it was asked for {optimised[:40]} instead.")
+    unwritten = facts.report.get("export_problem")
+    if isinstance(unwritten, str):
+        notes = (*notes, f"Not all it knows could be written: {unwritten[:200]}")
     ways = {name: get_metric(name).higher_is_better for name in metrics}
     return Judged(verdict, scores, ways, check.constant, notes)
 
@@ -100,7 +104,7 @@ def phase_limits(job: Job, folder: AttemptFolder) -> dict[str, float]:
     if folder.attempt.exists():
         limits: dict[str, float] = read_json(folder.attempt)["limits_s"]
         return limits
-    return {phase: job.constraint.limit_s(phase) for phase in ("start", "load", "fit", "predict", "timing")}
+    return {phase: job.constraint.limit_s(phase) for phase in LIMITED}
 
 
 def _read(folder: AttemptFolder, task: Task, n_rows: int) -> tuple[Predictions | None, PredictionCheck]:

@@ -17,12 +17,14 @@ from assay.frameworks.envs import Environment, environment_of
 from assay.frameworks.fold_files import file_name
 from assay.frameworks.install import build_environment
 from assay.frameworks.spec import FrameworkSpec
+from assay.jobs.constraint import LIMITED
 from assay.jobs.folder import AttemptFolder, StoreFolder, write_json, write_replace
 from assay.jobs.job import Job
 from assay.metrics import get_metric
 from assay.runs.folds import FoldFiles
 from assay.runs.launch import Launch
 from assay.runs.machine import Machine
+from assay.runs.sandbox.landlock import guards_network
 from assay.settings import Settings
 
 __all__ = [
@@ -161,12 +163,13 @@ def make_launch(
     spec, environment = framework.spec, framework.environment
     if environment is None:
         raise InternalError(f"{spec.name} has no environment: {framework.problem}")
-    argv = spec.command or (str(environment.python), "-I", "{code}/child.py", "{job}", "{code}/adapter.py")
-    limits = {phase: job.constraint.limit_s(phase) for phase in ("start", "load", "fit", "predict", "timing")}
+    argv = spec.command or (str(environment.python), "-s", "{code}/child.py", "{job}", "{code}/adapter.py")
+    limits = {phase: job.constraint.limit_s(phase) for phase in LIMITED}
     if spec.command:  # a program may announce no phases: all its work then counts as its start
         limits["start"] += limits["load"] + limits["fit"] + limits["predict"]
     # Landlock cannot tell loopback from the rest: who talks to itself gets all of TCP, and the row says so.
     network = spec.network or (spec.loopback and resources.tier == "landlock")
+    unguarded = resources.tier == "plain" or (resources.tier == "landlock" and not guards_network())
     circumstances = {
         "framework_digest": framework.digest,
         "lock_digest": environment.digest,
@@ -174,7 +177,7 @@ def make_launch(
         "role": spec.role,
         "meta_learning": spec.meta_learning,
         "start": "cold",
-        "network": network,
+        "network": network or unguarded,
         "machine": place.machine.to_json(),
         "neighbours": resources.neighbours,
     }

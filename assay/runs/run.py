@@ -7,11 +7,13 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from assay.data.task import Task
 from assay.errors import StoreError, UserError
+from assay.frameworks.install import hold_environment
 from assay.jobs.folder import AttemptFolder, read_json, write_json
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
@@ -73,7 +75,10 @@ def run_plan(
     runs is stopped and what is finished stays.
     """
     run = _Run(plan, store, executor, options, machine, settings, judge, tell)
-    with unreadable(), explained(store.folder.root):  # unreadable: the truth is in our memory
+    with ExitStack() as held, unreadable(), explained(store.folder.root):  # unreadable: we know the truth
+        for ready in run.frameworks.values():
+            if ready.environment is not None:
+                held.enter_context(hold_environment(ready.spec, settings))
         try:
             run.everything()
         finally:

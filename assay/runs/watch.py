@@ -9,7 +9,7 @@ from pathlib import Path
 
 __all__ = ["PHASES", "MemoryTrace", "PhaseClock", "Surroundings", "folder_mb"]
 
-PHASES = ("start", "load", "fit", "predict", "timing", "end")
+PHASES = ("start", "load", "fit", "predict", "timing", "export", "end")
 END_LIMIT_S = 60.0
 
 

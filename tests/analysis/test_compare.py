@@ -326,3 +326,10 @@ def test_rows_of_a_data_frame_do_as_well() -> None:
 
 def test_the_example_holds() -> None:
     assert doctest.testmod(compare).failed == 0
+
+
+def test_one_disaster_on_the_only_task_does_not_hide_the_other_folds() -> None:
+    a, b, constant = {"x": [1.0] * 5}, {"x": [1.5, 1.5, 1.5, 1.5, 100.0]}, {"x": [2.0] * 5}
+    found = compared(a, b, constant, metric="rmse")
+    assert found.estimate == pytest.approx((4 * -0.5 - 1) / 5)
+    assert found.upper is not None and found.upper < 0

@@ -408,7 +408,49 @@ def test_out_of_fold_predictions_for_other_rows_are_refused(
     ended = run_child(
         build_job(samples["binary"]), write_adapter(adapter_text("train.write_oof({'a': np.zeros(3)})"))
     )
-    assert ended.report["error"]["message"] == "config_0 has 3 rows, the training data 70"
+    assert ended.report["error"]["message"] == "a has 3 rows, the training data 70"
+
+
+EXPORT = """
+
+def export(model, train):
+    {line}
+"""
+
+
+def test_what_is_exported_comes_after_the_predictions(samples, build_job, run_child, write_adapter) -> None:
+    line = "train.write_oof((str(i), np.full(train.n_rows, i)) for i in range(3)); train.report(notes='late')"
+    folder = build_job(samples["binary"])
+    ended = run_child(folder, write_adapter(SIMPLE + EXPORT.format(line=line)))
+    assert ended.code == 0, ended.log
+    assert ended.report["notes"] == "late" and "export" in ended.report["phases"]
+    with np.load(folder / "out" / "oof.npz", allow_pickle=False) as file:
+        assert file["names"].tolist() == ["0", "1", "2"]
+        assert file["config_2"].tolist() == [2.0] * 70
+
+
+def test_what_breaks_in_the_export_is_noted_and_no_more(samples, build_job, run_child, write_adapter) -> None:
+    folder = build_job(samples["binary"])
+    ended = run_child(folder, write_adapter(SIMPLE + EXPORT.format(line="raise KeyError('model')")))
+    assert ended.code == 0, ended.log
+    assert ended.report["export_problem"] == "KeyError: 'model'" and "error" not in ended.report
+    assert (folder / "out" / "predictions.npz").exists()
+
+
+def test_what_cannot_be_started_is_told_apart_from_what_fails(
+    samples, build_job, run_child, write_adapter
+) -> None:
+    text = SIMPLE + "\n\ndef start(budget, params):\n    raise OSError('no Java')\n"
+    ended = run_child(build_job(samples["binary"]), write_adapter(text))
+    assert ended.report["import_failed"] is True
+    assert ended.report["error"] == {"type": "OSError", "message": "no Java"}
+
+
+def test_files_beside_the_child_do_not_shadow_libraries(samples, build_job, run_child, write_adapter) -> None:
+    text = "import importlib.util\n" + SIMPLE
+    line = "    train.report(found=[importlib.util.find_spec(n) is not None for n in ('encode', 'tables', 'child')])\n"
+    text = text.replace("    return train.classes", line + "    return train.classes", 1)
+    assert run_child(build_job(samples["binary"]), write_adapter(text)).report["found"] == [False] * 3
 
 
 def test_budget_and_parameters_reach_the_adapter(samples, build_job, run_child, write_adapter) -> None:

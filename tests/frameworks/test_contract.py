@@ -319,6 +319,23 @@ def test_out_of_fold_columns_are_put_in_the_order_of_the_classes(tmp_path: Path)
     learn = train(tmp_path, np.array([2, 0]))
     learn.write_oof({})
     assert not (tmp_path / "out" / "oof.npz").exists()
-    learn.write_oof({"a": [[0.9, 0.1], [np.nan, np.nan]]}, codes=[2, 0])
-    with np.load(tmp_path / "out" / "oof.npz") as file:
-        np.testing.assert_array_equal(file["config_0"], [[0.1, 0, 0.9], [np.nan] * 3])
+    said = Prediction(probabilities=[[0.9, 0.1], [np.nan, np.nan]], classes=[2, 0])
+    learn.write_oof({"a": said, "b": Prediction(probabilities=np.eye(3)[:2])})
+    with np.load(tmp_path / "out" / "oof.npz", allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["config_0"], [[0.1, 0, 0.9], [np.nan, 0, np.nan]])
+        np.testing.assert_array_equal(file["config_1"], np.eye(3)[:2])
+    with pytest.raises(ValueError, match=r"c has shape \(2, 2\), but there are 3 classes"):
+        learn.write_oof({"c": np.zeros((2, 2))})
+
+
+def test_metric_may_depend_on_the_type_of_the_task(tmp_path: Path) -> None:
+    names = {"f1": {"binary": "f1"}, "auc": "roc_auc", "logloss": {"multiclass": "mlogloss"}}
+    binary = train(tmp_path, [0, 1], type="binary", classes=["a", "b"], metric="f1")
+    assert binary.metric_as(names) == "f1" and not binary.reported
+    several = train(tmp_path, [0, 1], metric="f1")
+    assert several.metric_as(names) == "mlogloss" and several.reported == {"optimised": "logloss"}
+
+
+def test_something_is_always_held_out(tmp_path: Path) -> None:
+    learn, validate = train(tmp_path, np.array([0, 0, 0, 1, 1, 2])).hold_out(0.1)
+    assert len(validate) == 1 and validate[0] in (0, 1, 2) and len(learn) == 5

@@ -77,3 +77,33 @@ def test_program_beside_the_environment_is_named_with_its_remedy(write_framework
     spec = find_framework(str(write_framework(toml)))
     with pytest.raises(NotInstalled, match=r"needs the program 'no-such-java', .* Install Java 17"):
         environment_of(spec, settings)
+
+
+@pytest.fixture
+def make_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def make(folder: str, name: str = "my-java") -> Path:
+        program = tmp_path / folder / name
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin")
+        return program
+
+    return make
+
+
+def test_program_outside_the_system_is_shown_to_the_child(write_framework, settings, make_program) -> None:
+    spec = find_framework(str(write_framework('name = "mine"\n[programs]\nmy-java = ""\nsh = ""\n')))
+    program = make_program("jdk/bin")
+    own = environment_of(find_framework("constant"), settings).readable
+    assert environment_of(spec, settings).readable == (*own, program.parent.parent)
+
+
+def test_program_that_cannot_be_shown_alone_is_a_problem_of_the_setup(
+    write_framework, settings, make_program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spec = find_framework(str(write_framework('name = "mine"\n[programs]\nmy-java = "Install it"\n')))
+    make_program("home/bin")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    with pytest.raises(NotInstalled, match=r"is not in a folder of its own .* Install it\."):
+        environment_of(spec, settings)

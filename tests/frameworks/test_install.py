@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from assay.errors import NotInstalled
 from assay.frameworks.envs import Environment, environment_folder, environment_of, read_ready
-from assay.frameworks.install import build_environment, install_environ
+from assay.frameworks.install import build_environment, hold_environment, install_environ
 from assay.frameworks.pythons import interpreters
 from assay.frameworks.spec import FrameworkSpec, find_framework
 from assay.settings import Settings
@@ -106,6 +107,22 @@ def test_rebuild_makes_anew_what_is_whole(make_own, settings: Settings, wheels: 
     (environment_folder(spec, offline) / "mark").touch()
     build_environment(spec, offline, rebuild=True)
     assert not (environment_folder(spec, offline) / "mark").exists()
+
+
+def test_environment_in_use_is_not_rebuilt(make_own, settings: Settings, wheels: Path) -> None:
+    spec, offline = make_own("tiny-thing==1.0\n"), replace(settings, offline=True)
+    build_environment(spec, offline)
+    mark = environment_folder(spec, offline) / "mark"
+    mark.touch()
+    said: list[str] = []
+    with ThreadPoolExecutor(1) as pool:
+        with hold_environment(spec, offline), hold_environment(spec, offline):
+            building = pool.submit(build_environment, spec, offline, said.append, True)
+            with pytest.raises(TimeoutError):
+                building.result(timeout=1)
+            assert mark.exists() and said == ["waiting: somebody is building it, or runs jobs in it"]
+        building.result(timeout=60)
+    assert not mark.exists()
 
 
 def test_pip_builds_it_where_the_recipe_says_so(

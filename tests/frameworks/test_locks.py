@@ -17,19 +17,22 @@ OWN = 'name = "mine"\nversion = "1.9"\nenvironment = "own"\nrequires = ["tiny-th
 
 @pytest.fixture
 def folder(write_framework) -> Path:
-    made = {f"locks__{version}_txt": f"tiny-thing=={version}\n" for version in ("1.9", "1.10", "1.10rc1")}
+    made = {
+        f"locks__{version}_txt": f"tiny-thing=={version}\n"
+        for version in ("1.9", "1.10.post1", "1.10", "1.10rc1")
+    }
     return write_framework(OWN, **made)
 
 
 def test_versions_stand_in_their_order(folder: Path) -> None:
-    assert locked_versions(folder) == ["1.9", "1.10rc1", "1.10"]
+    assert locked_versions(folder) == ["1.9", "1.10rc1", "1.10", "1.10.post1"]
 
 
 def test_version_may_be_named_or_be_the_latest(folder: Path) -> None:
     assert find_framework(str(folder)).version == "1.9"
     assert find_framework(f"{folder}:1.10").version == "1.10"
-    assert find_framework(f"{folder}:latest").version == "1.10"
-    with pytest.raises(ConfigError, match=r"'3' has no lock file locks/3.txt. There are: 1.9, 1.10rc1, 1.10"):
+    assert find_framework(f"{folder}:latest").version == "1.10.post1"
+    with pytest.raises(ConfigError, match=r"'3' has no lock file locks/3.txt. There are: 1.9, 1.10rc1"):
         find_framework(f"{folder}:3")
 
 

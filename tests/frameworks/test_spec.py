@@ -256,4 +256,6 @@ def test_spec_is_light_to_import() -> None:
 
 def test_record_refuses_two_files_of_one_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"has a file 'x.txt', whose place"):
-        FrameworkSpec("mine", "1", tmp_path, files=(tmp_path / "a" / "x.txt", tmp_path / "b" / "x.txt"))
+        FrameworkSpec(
+            "mine", "1", tmp_path, tmp_path, files=(tmp_path / "a" / "x.txt", tmp_path / "b" / "x.txt")
+        )

@@ -9,6 +9,7 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.frameworks.spec import FrameworkSpec, Recipe, find_framework
+from assay.frameworks.template import write_lock
 from assay.frameworks.toml import FrameworkFile, read_folder
 
 Write = Callable[..., Path]
@@ -57,6 +58,7 @@ nested = { a = [1, 2.5, "x", true] }
         name="mine",
         version="2.1",
         folder=folder,
+        home=folder,
         description="Does it.",
         role="model",
         environment="own",
@@ -285,3 +287,36 @@ def test_variant_takes_the_recipe_and_replaces_what_it_says_itself(write_framewo
 def test_prepare_script_must_be_there(write_framework: Write) -> None:
     with pytest.raises(ConfigError, match=r"names the script warm\.py, which is not in that folder"):
         read(write_framework(SMALL + 'prepare = "warm.py"\n'))
+
+
+def test_variant_has_a_home_and_locks_of_its_own(write_framework: Write) -> None:
+    base = write_framework(
+        'name = "base"\nversion = "1"\nenvironment = "own"\npython = "3.11"\nrequires = ["a=={version}"]\n'
+        '[versions."2"]\npython = "3.9"\n',
+        name="base",
+        **{"locks__1_txt": "a==1\n"},
+    )
+    plain = write_framework(f'name = "plain"\nextends = "{base}"\n', name="plain")
+    spec = read(plain)
+    assert (spec.folder, spec.home, spec.is_builtin) == (base, plain, False)
+    assert (spec.address, spec.lock) == (f"{plain}:1", base / "locks" / "1.txt")
+    mine = write_framework(
+        f'name = "mine"\nextends = "{base}"\nversion = "2.0"\n',
+        **{"locks__2.0_txt": "a==2.0\n", "locks__2.1_txt": "a==2.1\n"},
+    )
+    for asked, version in (("", "2.0"), ("2.1", "2.1"), ("latest", "2.1")):
+        spec = read_folder(mine, find_framework, asked)
+        assert (spec.version, spec.lock, spec.python) == (version, mine / "locks" / f"{version}.txt", "3.9")
+    assert read_folder(mine, find_framework, "2.2", unlocked=True).version == "2.2"
+    with pytest.raises(ConfigError, match=r"is version '2\.0', not '2\.2'"):
+        read_folder(mine, find_framework, "2.2")
+
+
+def test_lock_of_a_variant_of_ours_does_not_touch_ours(write_framework: Write) -> None:
+    folder = write_framework('name = "my_flaml"\nextends = "flaml"\n', name="my_flaml")
+    spec = find_framework(str(folder), unlocked=True)
+    assert not spec.is_builtin
+    path, before = write_lock(spec, "9.9", "flaml==9.9\n", None)
+    assert (path, before) == (folder / "locks" / "9.9.txt", "")
+    assert find_framework(f"{folder}:9.9").lock == path
+    assert find_framework(str(folder)).version == find_framework("flaml").version

@@ -37,6 +37,6 @@ def make_task() -> Callable[..., Task]:
 @pytest.fixture
 def make_spec(tmp_path: Path) -> Callable[..., FrameworkSpec]:
     def make(name: str = "forest", version: str = "1", **said: Any) -> FrameworkSpec:
-        return FrameworkSpec(name=name, version=version, folder=tmp_path, **said)
+        return FrameworkSpec(name=name, version=version, folder=tmp_path, home=tmp_path, **said)
 
     return make

@@ -50,7 +50,7 @@ from assay.data.task import Column, Fold, Task, TaskRequest
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import parse_constraint
 from assay.jobs.job import JobGroup
-spec = FrameworkSpec("forest", "1", Path("elsewhere"), params={"trees": 10, "depth": 3})
+spec = FrameworkSpec("forest", "1", Path("elsewhere"), Path("elsewhere"), params={"trees": 10, "depth": 3})
 task = Task("flowers", "x", "multiclass", "kind", ("logloss",), (Column("size", "numeric"),), ("a", "b", "c"), (),
             "data of flowers",
             "splits of flowers", TaskRequest("file"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,3 +60,28 @@ def test_another_run_seed_gives_other_forests(tmp_path: Path, shared_settings: S
         seen.append(predictions(jobs, tmp_path / str(seed), 1, shared_settings))
     (first,), (second,) = (list(own.values()) for own in seen)
     assert not np.array_equal(first, second)
+
+
+HASHES = """
+def fit(train, budget, params):
+    train.report(models_count=1, order=[hash(word) for word in ("a", "b", "c")])
+    return train.n_rows
+
+
+def predict(model, test):
+    return [0.5] * test.n_rows
+"""
+
+
+def test_text_hashes_alike_in_every_job(tmp_path: Path, shared_settings: Settings) -> None:
+    folder = tmp_path / "hashes"
+    folder.mkdir()
+    (folder / "framework.toml").write_text('name = "hashes"\nversion = "1"\n')
+    (folder / "adapter.py").write_text(HASHES)
+    suite, store = api.load_suite("bundled"), Store(tmp_path / "store")
+    tasks = [task for task in api.load_tasks(suite, shared_settings) if task.name == "diabetes"]
+    jobs = api.plan(suite, str(folder), "60s1c", tasks=tasks, folds=[0, 1], settings=shared_settings)
+    api.run(jobs, store, Local(1), settings=shared_settings)
+    files = [store.folder.job(r["key"]).attempt(r["attempt"]).out / "report.json" for r in store.rows()]
+    first, second = (json.loads(file.read_text())["order"] for file in files)
+    assert first == second

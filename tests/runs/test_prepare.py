@@ -29,6 +29,7 @@ from assay.runs.prepare import (
     make_ready,
     write_attempt,
 )
+from assay.runs.sandbox import landlock
 from assay.runs.sandbox.plain import Plain
 from assay.runs.sandbox.strict import bubblewrap_arguments
 from assay.settings import Settings
@@ -214,4 +215,20 @@ def test_talking_to_oneself_opens_tcp_under_landlock_only(task: Task, place: Pla
     ready = make_ready(spec, place.store, place.settings)
     for tier, is_open in (("strict", False), ("landlock", True), ("plain", False)):
         launch = make_launch(job, 1, ready, task, files, replace(RESOURCES, tier=tier), place)
-        assert launch.network is is_open and launch.circumstances["network"] is is_open
+        assert launch.network is is_open
+
+
+@pytest.mark.parametrize(
+    ("tier", "abi", "said"),
+    [("strict", 3, False), ("landlock", 4, False), ("landlock", 3, True), ("plain", 4, True)],
+)
+def test_row_says_where_nothing_forbids_the_network(
+    task: Task, place: Place, tier: str, abi: int, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(landlock, "abi", lambda: abi)
+    spec = find_framework("decision_tree")
+    job = JobGroup(spec, task, parse_constraint("10s1c"), 0).job(task.folds[1])
+    files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
+    ready = make_ready(spec, place.store, place.settings)
+    launch = make_launch(job, 1, ready, task, files, replace(RESOURCES, tier=tier), place)
+    assert (launch.network, launch.circumstances["network"]) == (False, said)

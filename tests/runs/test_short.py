@@ -60,6 +60,21 @@ def test_place_that_others_may_write_to_is_not_used(place: Path, long: Path) -> 
     assert short_path(long) == long
 
 
+def test_place_that_goes_away_between_two_steps_is_made_again(
+    place: Path, long: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_to, tries = Path.symlink_to, []
+
+    def vanishing(self: Path, target: Path) -> None:
+        tries.append(self)
+        if len(tries) == 1:
+            place.rmdir()
+        link_to(self, target)
+
+    monkeypatch.setattr(Path, "symlink_to", vanishing)
+    assert short_path(long).parent == place and len(tries) == 2
+
+
 def test_removing_what_is_no_link_removes_nothing(long: Path) -> None:
     remove_short_path(long)
     assert long.is_dir()

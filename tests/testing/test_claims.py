@@ -18,7 +18,7 @@ LABELS = "its labels go with its probabilities"
 
 
 def spec(**said: Any) -> FrameworkSpec:
-    return FrameworkSpec("mine", "1", Path("mine"), **{"description": "For tests.", **said})
+    return FrameworkSpec("mine", "1", Path("mine"), Path("mine"), **{"description": "For tests.", **said})
 
 
 def answer(codes: np.ndarray, labels: np.ndarray | None = None) -> Predictions:

@@ -1,5 +1,8 @@
 """AutoGluon: `TabularPredictor.fit` with a preset; bagged models keep their out-of-fold predictions."""
 
+import time
+from pathlib import Path
+
 import pandas as pd
 import ray
 from assay_contract import Prediction, passed
@@ -7,10 +10,12 @@ from autogluon.tabular import TabularPredictor
 
 METRICS = {
     "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "logloss": "log_loss",
-    "acc": "accuracy", "balacc": "balanced_accuracy", "f1": "f1_weighted", "mcc": "mcc", "pr_auc": "average_precision",
+    "acc": "accuracy", "balacc": "balanced_accuracy", "mcc": "mcc", "pr_auc": "average_precision",
+    "f1": {"binary": "f1", "multiclass": "f1_weighted"},
     "rmse": "root_mean_squared_error", "mse": "mean_squared_error", "mae": "mean_absolute_error", "r2": "r2",
 }  # fmt: skip
 LABEL = "assay target"  # `frame` names the columns c0, c1 …
+MODELS = Path("models")
 
 
 def start(budget, params):
@@ -23,7 +28,8 @@ def start(budget, params):
 def fit(train, budget, params):
     """Fit the preset's models in the time limit."""
     metric = train.metric_as(METRICS)
-    predictor = TabularPredictor(label=LABEL, problem_type=train.type, eval_metric=metric, path="models")
+    predictor = TabularPredictor(label=LABEL, problem_type=train.type, eval_metric=metric, path=str(MODELS))
+    began = time.time()
     predictor.fit(
         frame(train).assign(**{LABEL: train.y}),
         time_limit=budget.seconds,
@@ -32,27 +38,34 @@ def fit(train, budget, params):
         memory_limit=budget.memory_mb / 1024,
         **{"ag_args_ensemble": {"model_random_seed": train.seed % 2**31}, **passed(params)},
     )
-    board = predictor.leaderboard(silent=True)
-    board.to_csv(train.artifacts / "leaderboard.csv", index=False)
-    board = board.sort_values("fit_order")
-    train.write_trace(
-        zip(board["fit_time_marginal"].cumsum(), board["score_val"], board["model"]), metric, True
-    )
-    train.report(models_count=len(board), best=predictor.model_best)
-    write_oof(train, predictor, board["model"])
-    return predictor
+    train.report(models_count=len(predictor.model_names()), best=predictor.model_best)
+    return predictor, metric, began
 
 
-def predict(predictor, test):
-    """Let the best model predict; columns carry the class codes."""
-    X = frame(test)
+def predict(model, test):
+    """Let the best model predict; columns carry the class codes, and a threshold may have been tuned for labels."""
+    predictor, X = model[0], frame(test)
     if predictor.problem_type == "regression":
         return Prediction(values=predictor.predict(X))
-    probabilities = predictor.predict_proba(X, as_multiclass=True)
-    return Prediction(probabilities=probabilities.to_numpy(), classes=probabilities.columns)
+    said = predictor.predict_proba(X, as_multiclass=True)
+    labels = predictor.predict_from_proba(said)
+    return Prediction(probabilities=said.to_numpy(), classes=said.columns, labels=labels.to_numpy())
 
 
-def close(predictor):
+def export(model, train):
+    """Write the leaderboard, when each model was saved, and what bagged ones said about rows they had not seen."""
+    predictor, metric, began = model
+    board = predictor.leaderboard(silent=True)
+    board.to_csv(train.artifacts / "leaderboard.csv", index=False)
+    saved = [(MODELS / "models" / name / "model.pkl").stat().st_mtime - began for name in board["model"]]
+    train.write_trace(zip(saved, board["score_val"], board["model"]), metric, True)
+    bagged = [
+        name for name in board["model"] if predictor._trainer.bagged_mode and not name.endswith("_FULL")
+    ]
+    train.write_oof((name, out_of_fold(predictor, name, train)) for name in bagged)
+
+
+def close(model):
     """End Ray with all its processes."""
     ray.shutdown()
 
@@ -64,11 +77,13 @@ def frame(rows):
     return X.astype({name: "float64" for name in flags})
 
 
-def write_oof(train, predictor, names):
-    """Keep what each bagged model said about the rows it had not seen."""
-    if not train.is_classification:
-        train.write_oof({name: predictor.predict_oof(name).reindex(range(train.n_rows)) for name in names})
-        return
-    said = {name: predictor.predict_proba_oof(name, as_multiclass=True) for name in names}
-    kept = {name: one.reindex(range(train.n_rows)) for name, one in said.items()}
-    train.write_oof(kept, codes=next(iter(kept.values())).columns if kept else None)
+def out_of_fold(predictor, name, train):
+    """Return what a model said about rows it had not seen; AutoGluon drops rows of rare classes, or repeats them."""
+    is_regression = predictor.problem_type == "regression"
+    said = (
+        predictor.predict_oof(name)
+        if is_regression
+        else predictor.predict_proba_oof(name, as_multiclass=True)
+    )
+    said = said[~said.index.duplicated()].reindex(range(train.n_rows)).to_numpy()
+    return said if is_regression else Prediction(probabilities=said, classes=predictor.class_labels)

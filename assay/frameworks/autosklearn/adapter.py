@@ -12,7 +12,7 @@ from autosklearn.experimental.askl2 import AutoSklearn2Classifier
 
 METRICS = {
     "auc": own.roc_auc, "logloss": own.log_loss, "acc": own.accuracy, "balacc": own.balanced_accuracy,
-    "f1": own.f1_weighted, "pr_auc": own.average_precision,
+    "f1": {"binary": own.f1, "multiclass": own.f1_weighted}, "pr_auc": own.average_precision,
     "rmse": own.root_mean_squared_error, "mse": own.mean_squared_error, "mae": own.mean_absolute_error, "r2": own.r2,
 }  # fmt: skip
 SELECTORS = ("auc", "logloss", "balacc")  # auto-sklearn 2 has learned policies for these

@@ -1,11 +1,12 @@
-"""CatBoost alone, with categories and text as it knows them; stops when a held-out tenth no longer improves."""
+"""CatBoost alone, with categories as it knows them; stops when a held-out tenth no longer improves."""
 
 from assay_contract import Prediction, passed
 from assay_encode import plain_frame
 from catboost import CatBoostClassifier, CatBoostRegressor, Pool
 
 METRICS = {
-    "auc": "AUC", "pr_auc": "PRAUC", "acc": "Accuracy", "balacc": "BalancedAccuracy", "mcc": "MCC",
+    "auc": "AUC", "pr_auc": "PRAUC", "acc": "Accuracy", "balacc": {"binary": "BalancedAccuracy"}, "mcc": "MCC",
+    "logloss": {"binary": "Logloss", "multiclass": "MultiClass"},
     "rmse": "RMSE", "mae": "MAE", "r2": "R2", "mape": "MAPE",
 }  # fmt: skip
 
@@ -23,11 +24,10 @@ class Clock:
 
 def fit(train, budget, params):
     """Boost until the validation score stands still or the time is used."""
-    names = {**METRICS, "logloss": "Logloss" if train.type == "binary" else "MultiClass"}
     learn, validate = train.hold_out(params["_validation"])
     pools = [pool(train.take(rows), train.y[rows]) for rows in (learn, validate)]
     model = (CatBoostClassifier if train.is_classification else CatBoostRegressor)(
-        eval_metric=train.metric_as(names),
+        eval_metric=train.metric_as(METRICS),
         thread_count=budget.cores,
         used_ram_limit="%dMB" % budget.memory_mb,
         random_seed=train.seed % 2**31,

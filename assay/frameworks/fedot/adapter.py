@@ -6,7 +6,7 @@ from assay_contract import Prediction, code_names, codes_in, passed
 from assay_encode import plain_frame
 from fedot.api.main import Fedot
 
-METRICS = {"auc": "roc_auc", "logloss": "neg_log_loss", "acc": "accuracy", "f1": "f1",
+METRICS = {"auc": "roc_auc", "logloss": "neg_log_loss", "acc": "accuracy", "f1": {"multiclass": "f1"},
            "rmse": "rmse", "mse": "mse", "mae": "mae", "r2": "r2", "mape": "mape"}  # fmt: skip
 TARGET = "target"
 

@@ -6,8 +6,9 @@ from flaml import AutoML
 from flaml.automl.data import get_output_from_log
 
 METRICS = {
-    "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "logloss": "log_loss",
-    "acc": "accuracy", "f1": "f1", "pr_auc": "ap",
+    "auc": "roc_auc", "auc_ovo": {"binary": "roc_auc", "multiclass": "roc_auc_ovo"},
+    "auc_ovr": {"binary": "roc_auc", "multiclass": "roc_auc_ovr"}, "logloss": "log_loss", "acc": "accuracy",
+    "f1": {"binary": "f1"}, "pr_auc": {"binary": "ap"},
     "rmse": "rmse", "mse": "mse", "mae": "mae", "r2": "r2", "mape": "mape",
 }  # fmt: skip
 

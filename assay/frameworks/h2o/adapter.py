@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from assay_contract import Prediction, code_names, codes_in, passed
 from assay_encode import plain_frame
-from h2o.automl import H2OAutoML, get_leaderboard
+from h2o.automl import H2OAutoML
 
 METRICS = {"auc": "auc", "logloss": "logloss", "pr_auc": "aucpr", "rmse": "rmse", "mse": "mse", "mae": "mae",
            "rmsle": "rmsle"}  # fmt: skip
@@ -37,21 +37,29 @@ def fit(train, budget, params):
     settings = {"sort_metric": metric, "keep_cross_validation_predictions": True, **passed(params)}
     automl = H2OAutoML(max_runtime_secs=max(1, int(budget.remaining())), seed=train.seed, **settings)
     automl.train(y=TARGET, training_frame=frame)
-    board = get_leaderboard(automl, extra_columns="ALL").as_data_frame()
+    train.report(models_count=automl.leaderboard.nrows, best=automl.leader.model_id if automl.leader else "")
+    return automl, train.is_classification, metric, began
+
+
+def predict(model, test):
+    """Let the leader predict."""
+    automl, is_classification = model[:2]
+    return answer(automl.leader.predict(upload(plain(test), [])).as_data_frame(), is_classification)
+
+
+def export(model, train):
+    """Write the leaderboard, when each model was done, and its cross-validated predictions."""
+    automl, is_classification, metric, began = model
+    board = automl.leaderboard.as_data_frame()
     board.to_csv(train.artifacts / "leaderboard.csv", index=False)
     models = {name: h2o.get_model(name) for name in board["model_id"]}
     ends = [models[name].end_time / 1000 - began for name in board["model_id"]]
     train.write_trace(zip(ends, board[metric], board["model_id"]), metric, metric in ("auc", "aucpr"))
-    train.report(models_count=len(models), best=automl.leader.model_id if automl.leader else "")
-    write_oof(train, models)
-    return automl.leader, train.is_classification
-
-
-def predict(model, test):
-    """Let the leader predict; its columns are named after the codes."""
-    leader, is_classification = model
-    said = leader.predict(upload(plain(test), [])).as_data_frame()
-    return Prediction(**answer(said, is_classification))
+    held_out = ((name, one.cross_validation_holdout_predictions()) for name, one in models.items())
+    kept = (
+        (name, answer(said.as_data_frame(), is_classification)) for name, said in held_out if said is not None
+    )
+    train.write_oof(kept)
 
 
 def close(model):
@@ -60,11 +68,12 @@ def close(model):
 
 
 def answer(said, is_classification):
-    """Return what H2O's table says as arguments of a prediction."""
+    """Return what H2O's table says; its columns are named after the codes, and labels have its own threshold."""
     if not is_classification:
-        return {"values": said["predict"].to_numpy()}
+        return Prediction(values=said["predict"].to_numpy())
     names = list(said.columns[1:])
-    return {"probabilities": said[names].to_numpy(), "classes": codes_in(names)}
+    probabilities, labels = said[names].to_numpy(), codes_in(said["predict"])
+    return Prediction(probabilities=probabilities, classes=codes_in(names), labels=labels)
 
 
 def plain(rows):
@@ -83,15 +92,3 @@ def upload(frame, target):
         for name in frame.columns[: len(frame.columns) - len(target)]
     ]
     return h2o.H2OFrame(frame, column_types=types + target)
-
-
-def write_oof(train, models):
-    """Keep the cross-validated predictions of each model; all name the classes in one order."""
-    kept, codes = {}, None
-    for name, model in models.items():
-        held_out = model.cross_validation_holdout_predictions()
-        if held_out is not None:
-            said = answer(held_out.as_data_frame(), train.is_classification)
-            codes = said.get("classes")
-            kept[name] = said["probabilities" if codes else "values"]
-    train.write_oof(kept, codes=codes)

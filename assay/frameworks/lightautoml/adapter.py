@@ -15,34 +15,52 @@ def fit(train, budget, params):
     """Train and blend; what fit_predict returns are out-of-fold predictions of the blend."""
     X = plain_frame(train, categories="text")
     names = {**METRICS, "logloss": "crossentropy"} if train.type == "multiclass" else METRICS
-    settings = {
-        "reader_params": {"n_jobs": budget.cores, "random_state": train.seed % 2**31},
-        **passed(params),
-    }
-    automl = (TabularUtilizedAutoML if params["_utilized"] else TabularAutoML)(
+    codes, y = train.gapless()
+    seed = train.seed % 2**31
+    kind, settings = TabularAutoML, {"reader_params": {"n_jobs": budget.cores, "random_state": seed}}
+    if params["_utilized"]:  # it gives each of its runs a seed, counted from this one
+        kind, settings = (
+            TabularUtilizedAutoML,
+            {"reader_params": {"n_jobs": budget.cores}, "random_state": seed},
+        )
+    automl = kind(
         task=Task(TASKS[train.type], metric=train.metric_as(names)),
         timeout=budget.seconds,
         cpu_limit=budget.cores,
         memory_limit=max(1, budget.memory_mb // 1024),
-        **settings,
+        **{**settings, **passed(params)},
     )
     categories = [name for name in X if X[name].dtype == object]
     roles = {"target": TARGET, "category": categories}
-    held_out = automl.fit_predict(X.assign(**{TARGET: train.y}), roles=roles, verbose=1)
+    held_out = automl.fit_predict(X.assign(**{TARGET: y}), roles=roles, verbose=1)
     runs = members(automl)
-    classes = order(runs[0].reader, len(train.classes))
-    train.report(
-        models_count=sum(len(pipe.ml_algos) for run in runs for level in run.levels for pipe in level)
+    algos = sum(len(pipe.ml_algos) for run in runs for level in run.levels for pipe in level)
+    train.report(models_count=algos)
+    return (
+        automl,
+        train.type,
+        codes[order(runs[0].reader, len(codes))] if codes is not None else None,
+        held_out.data,
     )
-    train.write_oof({"blend": held_out.data.squeeze()})
-    return automl, train.is_classification, classes
 
 
 def predict(model, test):
     """Let the blend predict."""
-    automl, is_classification, classes = model
-    said = automl.predict(plain_frame(test, categories="text")).data
-    return Prediction(probabilities=said, classes=classes) if is_classification else Prediction(values=said)
+    automl, task_type, classes, _ = model
+    return answer(automl.predict(plain_frame(test, categories="text")).data, task_type, classes)
+
+
+def export(model, train):
+    """Write what the blend said about rows its parts had not seen."""
+    _, task_type, classes, held_out = model
+    train.write_oof({"blend": answer(held_out, task_type, classes)})
+
+
+def answer(said, task_type, classes):
+    """Return what LightAutoML said; of a binary task it gives one column, the probability of code 1."""
+    if task_type == "regression":
+        return Prediction(values=said.ravel())
+    return Prediction(probabilities=said, classes=classes if task_type == "multiclass" else None)
 
 
 def members(automl):
@@ -53,9 +71,6 @@ def members(automl):
 
 
 def order(reader, n_classes):
-    """Return the class codes in the order of the columns: that of the reader's mapping; None for two classes.
-
-    Of two classes LightAutoML gives one column, the probability of code 1.
-    """
+    """Return the classes in the order of the columns: that of the reader's mapping."""
     mapping = reader.class_mapping or {code: code for code in range(n_classes)}
-    return sorted(mapping, key=mapping.get) if n_classes > 2 else None
+    return sorted(mapping, key=mapping.get)

@@ -35,7 +35,7 @@ def fit(train, budget, params):
     best = experiment.compare_models(
         sort=metric,
         exclude=["ridge", "svm"] if metric in ("AUC", "Likelihood") else None,  # they know no probabilities
-        budget_time=budget.remaining() / 60,
+        budget_time=max(1.0, budget.remaining()) / 60,  # to PyCaret 0 means no limit
         verbose=False,
     )
     board = experiment.pull()

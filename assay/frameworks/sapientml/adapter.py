@@ -10,7 +10,7 @@ from assay_contract import Prediction, passed
 from assay_encode import plain_frame
 from sapientml import SapientML
 
-METRICS = {"auc": "ROC_AUC", "auc_ovr": "ROC_AUC", "logloss": "LogLoss", "acc": "Accuracy", "f1": "F1", "mcc": "MCC",
+METRICS = {"auc": "ROC_AUC", "auc_ovr": "ROC_AUC", "logloss": "LogLoss", "acc": "Accuracy", "mcc": "MCC",
            "rmse": "RMSE", "rmsle": "RMSLE", "mae": "MAE", "r2": "R2", "mape": "MAPE"}  # fmt: skip
 TARGET = "target"
 SCRIPTS = Path("sapientml")

@@ -6,7 +6,8 @@ from assay_encode import plain_frame
 
 OBJECTIVES = {"binary": "binary:logistic", "multiclass": "multi:softprob", "regression": "reg:squarederror"}
 METRICS = {
-    "auc": "auc", "pr_auc": "aucpr", "rmse": "rmse", "mae": "mae", "rmsle": "rmsle", "mape": "mape",
+    "auc": "auc", "pr_auc": "aucpr", "logloss": {"binary": "logloss", "multiclass": "mlogloss"},
+    "rmse": "rmse", "mae": "mae", "rmsle": "rmsle", "mape": "mape",
 }  # fmt: skip
 
 
@@ -23,7 +24,7 @@ class Clock(xgb.callback.TrainingCallback):
 
 def fit(train, budget, params):
     """Boost until the validation score stands still or the time is used."""
-    metric = train.metric_as({**METRICS, "logloss": "logloss" if train.type == "binary" else "mlogloss"})
+    metric = train.metric_as(METRICS)
     learn, validate = train.hold_out(params["_validation"])
     X = frame(train)
     tables = [xgb.DMatrix(X.iloc[rows], train.y[rows], enable_categorical=True) for rows in (learn, validate)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.runs.sandbox.spawn import PR_SET_NO_NEW_PRIVS, prctl
 
-__all__ = ["abi", "restrict"]
+__all__ = ["abi", "guards_network", "restrict"]
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446
@@ -29,6 +29,11 @@ def abi() -> int:
     """Return the version of Landlock in this kernel; 0 where there is none."""
     version = _libc.syscall(_CREATE, None, 0, _VERSION_FLAG)
     return max(0, int(version))
+
+
+def guards_network() -> bool:
+    """Return whether this kernel's Landlock can refuse TCP."""
+    return abi() >= 4
 
 
 def restrict(readable: Iterable[Path], writable: Iterable[Path], network: bool = False) -> None:

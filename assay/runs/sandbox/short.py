@@ -20,20 +20,28 @@ def short_path(folder: Path) -> Path:
     """
     if len(str(folder)) <= LONGEST:
         return folder
+    for _ in range(5):  # who removes the last link removes the place, perhaps between two steps of ours
+        try:
+            return _link(folder)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            break
+    return folder
+
+
+def _link(folder: Path) -> Path:
     place = PLACE / f"assay-{os.getuid()}"
-    try:
-        place.mkdir(mode=0o700, exist_ok=True)
-        seen = place.lstat()
-        if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid() or stat.S_IMODE(seen.st_mode) & 0o022:
-            return folder  # somebody else's: they could turn our link elsewhere
-        for link in place.iterdir():
-            if link.is_symlink() and not link.exists():
-                link.unlink(missing_ok=True)
-        link = place / hashlib.sha256(str(folder).encode()).hexdigest()[:10]
-        link.unlink(missing_ok=True)
-        link.symlink_to(folder)
-    except OSError:
-        return folder
+    place.mkdir(mode=0o700, exist_ok=True)
+    seen = place.lstat()
+    if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid() or stat.S_IMODE(seen.st_mode) & 0o022:
+        return folder  # somebody else's: they could turn our link elsewhere
+    for link in place.iterdir():
+        if link.is_symlink() and not link.exists():
+            link.unlink(missing_ok=True)
+    link = place / hashlib.sha256(str(folder).encode()).hexdigest()[:10]
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder)
     return link
 
 
