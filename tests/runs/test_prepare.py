@@ -122,7 +122,7 @@ def test_what_must_not_be_seen_is_named(task: Task, place: Place, table: Path) -
 
 def test_the_launch_says_limits_data_and_circumstances(task: Task, place: Place) -> None:
     launch, _ = launch_of(task, place)
-    assert launch.argv[0] == sys.executable and launch.argv[1] == "-I"
+    assert launch.argv[0] == sys.executable and launch.argv[1] == "-s"
     assert launch.limits_s == {"start": 300.0, "load": 300.0, "fit": 20.0, "predict": 300.0, "timing": 300.0}
     assert sorted(launch.data) == ["test.npz", "train.npz"]
     assert launch.circumstances["neighbours"] == 2 and launch.circumstances["machine"]["cores"]
