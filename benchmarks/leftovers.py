@@ -49,6 +49,7 @@ def look() -> Traces:
 
 def remembered(path: Path) -> Traces:
     """Return what was there when this was first asked with this file: a run may be killed and taken up again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         path.write_text(json.dumps({key: sorted(value) for key, value in asdict(look()).items()}))
     return Traces(**{key: frozenset(value) for key, value in json.loads(path.read_text()).items()})
