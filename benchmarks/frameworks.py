@@ -24,6 +24,14 @@ from assay.settings import Settings
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "data" / "frameworks.json"
 CONSTRAINT = "1m1c"
+# On one core a minute is too short for these: nothing is trained, or not even twice the time is enough.
+LONGER = {
+    "autogluon": "4m1c",
+    "autogluon_fast": "4m1c",
+    "autosklearn2": "5m1c",
+    "flaml": "3m1c",
+    "mljar": "3m1c",
+}
 ASSAY = [sys.executable, "-m", "assay"]
 LICENCE = """
 import sys
@@ -105,7 +113,7 @@ def main() -> int:
     """Install one after the other, then check two at a time: an install beside a check would eat its budget."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--constraint", default=CONSTRAINT)
+    parser.add_argument("--constraint", help=f"instead of {CONSTRAINT}, or what a framework needs")
     parser.add_argument("-p", type=int, default=2)
     chosen = parser.parse_args()
     known: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
@@ -122,8 +130,8 @@ def main() -> int:
             print(name, installed[name].get("problem", f"installed, {clock()}"), flush=True)
 
         def finish(name: str) -> dict[str, Any]:
-            one = installed[name]
-            return one if "problem" in one else one | check(name, cache, chosen.constraint)
+            one, constraint = installed[name], chosen.constraint or LONGER.get(name, CONSTRAINT)
+            return one if "problem" in one else one | check(name, cache, constraint)
 
         for name, one in zip(names, pool.map(finish, names), strict=True):
             if known.get(name, {}).get("ok") and not one.get("ok"):

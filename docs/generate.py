@@ -247,8 +247,8 @@ They are not installed by Assay; jobs end as `setup` where they are missing, and
 ## What they need, and what the check says
 
 Measured by `make test-frameworks` from an empty cache, downloads included; sizes are those on disk. The five columns
-are the tasks of [`assay framework check`](../howto/add-a-framework.md#check-it), each with {constraint}: the seconds
-`fit` took, or how it failed. What was not run is not said to work.
+are the tasks of [`assay framework check`](../howto/add-a-framework.md#check-it), with the budget
+beside: the seconds `fit` took, or how it failed. What was not run is not said to work.
 
 {checks}
 
@@ -312,19 +312,20 @@ def _checks() -> dict[str, str]:
         size = f"{one['size_mb']} MB" if "size_mb" in one else "–"
         install = f"{one['install_s']:.0f} s" if "install_s" in one else "–"
         licence = one.get("licence") or "–"
-        rows.append((f"`{name}`", one["version"], one["python"] or "–", licence, size, install, *cells))
+        budget = one.get("constraint", "–")
+        rows.append(
+            (f"`{name}`", one["version"], one["python"] or "–", licence, size, install, budget, *cells)
+        )
         for claim in one.get("claims", []):
             notes.append((f"`{name}`", claim["claim"], claim["problem"].split("\n")[0][:200]))
         if "problem" in one:
             notes.append((f"`{name}`", "it starts here", one["problem"].split("\n")[0][:200]))
-    head = ("name", "version", "Python", "licence", "size", "install", *tasks)
-    constraints = sorted({f"`{one['constraint']}`" for one in measured.values() if "constraint" in one})
+    head = ("name", "version", "Python", "licence", "size", "install", "budget", *tasks)
     return {
         "checks": _table(head, rows),
         "notes": "What did not hold:\n\n" + _table(("name", "claim", "what was seen"), notes)
         if notes
         else "",
-        "constraint": " or ".join(constraints),
     }
 
 
