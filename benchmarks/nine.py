@@ -142,6 +142,7 @@ def main() -> int:
     parser.add_argument("--constraint", default="2m1c")
     parser.add_argument("-p", type=int, default=2)
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--rerun-stale", action="store_true")
     chosen = parser.parse_args()
     if not (SHARED / "data" / "datasets").is_dir():
         print(f"The data sets are not there: {SHARED / 'data' / 'datasets'}", file=sys.stderr)
@@ -163,7 +164,7 @@ def main() -> int:
                 flush=True,
             )
 
-    run(jobs, store, Local(chosen.p), tell=tell)
+    run(jobs, store, Local(chosen.p), rerun_stale=chosen.rerun_stale, tell=tell)
     left = look().since(before)
     text = page(store)
     print(text)

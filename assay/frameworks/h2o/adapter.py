@@ -31,9 +31,7 @@ def fit(train, budget, params):
     """Train for the seconds given; H2O's clock leaves out what comes before and after."""
     metric = train.metric_as(METRICS)
     began = pd.Timestamp.now("UTC").timestamp()
-    X = plain(train)
-    X[TARGET] = code_names(train.y) if train.is_classification else train.y
-    frame = upload(X, ["enum" if train.is_classification else "numeric"])
+    frame = upload(train, code_names(train.y) if train.is_classification else train.y)
     settings = {"sort_metric": metric, "keep_cross_validation_predictions": True, **passed(params)}
     automl = H2OAutoML(max_runtime_secs=max(1, int(budget.remaining())), seed=train.seed, **settings)
     automl.train(y=TARGET, training_frame=frame)
@@ -44,7 +42,7 @@ def fit(train, budget, params):
 def predict(model, test):
     """Let the leader predict."""
     automl, is_classification = model[:2]
-    return answer(automl.leader.predict(upload(plain(test), [])).as_data_frame(), is_classification)
+    return answer(automl.leader.predict(upload(test)).as_data_frame(), is_classification)
 
 
 def export(model, train):
@@ -76,19 +74,13 @@ def answer(said, is_classification):
     return Prediction(probabilities=probabilities, classes=codes_in(names), labels=labels)
 
 
-def plain(rows):
-    """Return numbers, with categories as v0, v1 … so that no category reads like a number or a missing value."""
-    frame = plain_frame(rows, text="drop")
-    for name in frame.select_dtypes("category"):
-        codes = frame[name].cat.codes
-        frame[name] = np.where(codes < 0, None, "v" + codes.astype(str))
-    return frame
-
-
-def upload(frame, target):
-    """Send a table to the JVM with its types."""
-    types = [
-        "enum" if frame[name].dtype == object else "numeric"
-        for name in frame.columns[: len(frame.columns) - len(target)]
-    ]
-    return h2o.H2OFrame(frame, column_types=types + target)
+def upload(rows, y=None):
+    """Send rows to the JVM; categories as v0, v1 … so that none reads like a number or a missing value."""
+    X = plain_frame(rows, text="drop")
+    types = {name: "enum" if X[name].dtype == "category" else "numeric" for name in X}
+    for name in X.select_dtypes("category"):
+        codes = X[name].cat.codes
+        X[name] = np.where(codes < 0, None, "v" + codes.astype(str))
+    if y is not None:
+        X[TARGET], types[TARGET] = y, "enum" if isinstance(y, list) else "numeric"
+    return h2o.H2OFrame(X, column_types=list(types.values()))
