@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, Literal
 
+from assay.testing.tasks import CATEGORIES_ALONE
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -95,6 +97,9 @@ def _judge_learning(done: Sequence[Trial]) -> Iterator[Claim]:
         yield Claim(
             "its labels go with its probabilities", _first(_contradiction(trial) for trial in classified)
         )
+    by_category = [trial for trial in classified if trial.task == CATEGORIES_ALONE]
+    if by_category:
+        yield Claim("it learns from categories", _first(_ignorance(trial) for trial in by_category))
     yield Claim("it does better than the constant predictor", _weakness(done), "should")
 
 
@@ -130,6 +135,21 @@ def _disorder(trial: Trial) -> str:
     return (
         f"on {trial.task} its probabilities point to the right class in {now:.0%} of the rows, but in "
         f"{right[best]:.0%} if its columns are {order}: name its own order with Prediction(…, classes=…)"
+    )
+
+
+def _ignorance(trial: Trial) -> str:
+    """Say that the answer is not what the categories tell; one wrong in another way is named by another claim."""
+    if trial.answer is None or trial.truth is None or trial.row["constant_predictions"] or _disorder(trial):
+        return ""
+    p = trial.answer.probabilities
+    likely = trial.answer.values if p is None else p.argmax(axis=1)
+    right = float((likely == trial.truth).mean())
+    if right >= RIGHT:
+        return ""
+    return (
+        f"on {trial.task}, where categories alone tell the class, it is right in {right:.0%} of the rows: see whether "
+        "they reach the learner as categories"
     )
 
 

@@ -17,7 +17,7 @@ from assay.data.task import ColumnKind, TaskRequest, TaskType
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["TASKS", "CheckTask", "write_tasks"]
+__all__ = ["CATEGORIES_ALONE", "TASKS", "CheckTask", "write_tasks"]
 
 SEED = 20240229
 Cells = list[str]  # as in a CSV file: "" is missing
@@ -127,12 +127,20 @@ def _gaps(rows: Rows) -> Cells:
 
 
 NAMES = ("width in cm", "size[1]", "size 1", "size_1", "Größe", "高さ", "1st", "2", '{"x": 1}, y', "target")
+LEVELS = (("north", "south", "east", "west"), ("1", "2", "10", "1.5"), ("Yes", "yes", "no", "no, really"))
+CATEGORIES_ALONE = "names"  # the task in which numbers mean nothing
 
 
 def _names(rows: Rows) -> Cells:
+    import numpy as np
+
     y = rows.classes([0.2, 0.15, 0.4, 0.25])
     for number, name in enumerate(NAMES):
-        rows.add(name, "numeric", 6.0 * (y == number % 4) + rows.noise())
+        if number % 2:
+            rows.add(name, "numeric", rows.noise())
+            continue
+        seen = np.where(rows.rng.random(rows.n) < 0.9, y, rows.rng.integers(0, 4, rows.n))
+        rows.add(name, "categorical", [LEVELS[number % 3][code] for code in seen])
     return [("left ", 'it\'s "left"', "left", "Left")[code] for code in y]
 
 
@@ -184,6 +192,7 @@ TASKS = (
             "labels with spaces, quotes and different case",
             "column names with spaces, brackets, unicode, digits",
             "a column called target",
+            "categories that alone tell the class, some like numbers",
         ),
         _names,
     ),

@@ -97,6 +97,14 @@ def test_classes_in_a_wrong_order_are_named(tmp_path: Path) -> None:
     assert gaps.metric == "auc" and gaps.score is not None and gaps.score < 0.1
 
 
+def test_categories_that_are_lost_on_the_way_are_named(tmp_path: Path) -> None:
+    lost = "    train.arrays = [a * 0 if c['kind'] == 'categorical' else a for a, c in zip(train.arrays, train.columns)]\n"
+    found = check_adapter(
+        tmp_path / "lost", LEARNS.replace("    encoder = Encoder", lost + "    encoder = Encoder")
+    )
+    assert set(broken(found)) == {"it learns from categories"}
+
+
 def test_constant_predictions_are_named(tmp_path: Path) -> None:
     found = check_adapter(tmp_path / "same", LEARNS.replace(ANSWER, "p[:] = p[0]\n    " + ANSWER))
     assert set(broken(found)) == {"its predictions depend on the features"}

@@ -46,6 +46,14 @@ def test_good_results_keep_every_claim() -> None:
     assert {claim.kind for claim in claims} == {"must", "should"}
 
 
+def test_who_does_not_see_the_categories_is_found() -> None:
+    blind = np.array([0, 0, 2, 2] * 15)
+    assert "it learns from categories" not in problems(trial(blind)), "other tasks have other features"
+    found = problems(trial(blind, task="names"))["it learns from categories"]
+    assert found.startswith("on names, where categories alone tell the class, it is right in 50% of the rows")
+    assert not problems(trial(task="names"))
+
+
 def test_two_classes_that_changed_places_are_found() -> None:
     found = problems(trial(np.array([1, 0, 2])[TRUTH]))
     assert set(found) == {ORDER}

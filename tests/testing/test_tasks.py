@@ -70,6 +70,7 @@ def test_names_has_labels_and_columns_as_people_write_them(made: dict[str, tuple
     task, _ = made["names"]
     assert task.classes == ("Left", 'it\'s "left"', "left", "left ")
     assert tuple(column.name for column in task.features) == NAMES
+    assert [column.kind for column in task.features] == ["categorical", "numeric"] * 5
 
 
 def test_codes_has_other_integers_a_class_of_two_and_columns_without_use(
