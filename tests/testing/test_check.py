@@ -98,10 +98,9 @@ def test_classes_in_a_wrong_order_are_named(tmp_path: Path) -> None:
 
 
 def test_categories_that_are_lost_on_the_way_are_named(tmp_path: Path) -> None:
-    lost = "    train.arrays = [a * 0 if c['kind'] == 'categorical' else a for a, c in zip(train.arrays, train.columns)]\n"
-    found = check_adapter(
-        tmp_path / "lost", LEARNS.replace("    encoder = Encoder", lost + "    encoder = Encoder")
-    )
+    kinds = "[c['kind'] == 'categorical' for c in train.columns]"
+    lost = f"    train.arrays = [a * 0 if lost else a for a, lost in zip(train.arrays, {kinds})]\n"
+    found = check_adapter(tmp_path / "lost", LEARNS.replace("    encoder =", lost + "    encoder ="))
     assert set(broken(found)) == {"it learns from categories"}
 
 
