@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import psutil
 
 # Ray's and joblib's sessions, Dask's scratch, H2O's folders, shared memory and kernels' caches would lie here.
+KERNEL = 2  # the parent of all kernel threads
 PLACES = (
     Path(tempfile.gettempdir()),
     Path("/var/tmp"),
@@ -36,9 +38,11 @@ class Traces:
 
 
 def look() -> Traces:
-    """Return all processes of this machine, all listening ports, and the entries of the usual places."""
+    """Return the processes of this machine but for the kernel's and this one, listening ports, and usual places."""
     processes = set()
-    for process in psutil.process_iter(["pid", "cmdline", "name"]):
+    for process in psutil.process_iter(["pid", "ppid", "cmdline", "name"]):
+        if process.info["pid"] == os.getpid() or KERNEL in (process.info["pid"], process.info["ppid"]):
+            continue
         words = process.info["cmdline"] or [f"[{process.info['name']}]"]
         processes.add(f"{process.info['pid']} {' '.join(words)[:150]}")
     sockets = [*psutil.net_connections("tcp"), *psutil.net_connections("udp")]

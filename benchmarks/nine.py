@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -165,6 +166,7 @@ def main() -> int:
             )
 
     run(jobs, store, Local(chosen.p), rerun_stale=chosen.rerun_stale, tell=tell)
+    time.sleep(2)  # the kernel is still taking down the namespaces of the last job
     left = look().since(before)
     text = page(store)
     print(text)
