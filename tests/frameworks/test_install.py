@@ -152,11 +152,13 @@ def test_prepare_that_fails_is_no_install(make_own, settings: Settings, wheels: 
 
 
 INSTALL = """
+import signal
 import sys
 from pathlib import Path
 from assay.frameworks.install import build_environment
 from assay.frameworks.spec import find_framework
 from assay.settings import Settings
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background it is ignored
 settings = Settings(cache=Path(sys.argv[2]), state=Path(sys.argv[2]), offline=True)
 print(build_environment(find_framework(sys.argv[1]), settings, lambda line: print(line, flush=True)).python)
 """

@@ -155,8 +155,8 @@ def test_cost_counts_budgets_and_limits(make_task: MakeTask, make_spec: MakeSpec
     hour = Constraint("x", 3600.0, 1, tasks={"b": {"time": "2h"}})
     jobs = plan_jobs([make_task("a", 2), make_task("b", 1)], [make_spec()], hour).jobs
     found = cost(jobs, parallel=2)
-    # fit: budget plus an hour; predict: the budget; start, load and timing 5 minutes each.
-    worst = 2 * (2 + 1 + 0.25) + (3 + 2 + 0.25)
+    # fit: budget plus an hour; predict: the budget; start, load, timing and export 5 minutes each.
+    worst = 2 * (2 + 1 + 1 / 3) + (3 + 2 + 1 / 3)
     assert (found.jobs, found.budget_h, found.wall_h, found.parallel) == (3, 4.0, 2.0, 2)
     assert found.worst_h == pytest.approx(worst, rel=1e-12)
     assert cost(jobs, parallel=0).wall_h == 4.0

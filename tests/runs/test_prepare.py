@@ -14,7 +14,7 @@ from assay import api
 from assay.data.task import Task, TaskRequest
 from assay.errors import InternalError
 from assay.frameworks.spec import find_framework
-from assay.jobs.constraint import parse_constraint
+from assay.jobs.constraint import LIMITED, parse_constraint
 from assay.jobs.folder import read_json
 from assay.jobs.job import JobGroup
 from assay.runs.folds import Folds
@@ -123,7 +123,7 @@ def test_what_must_not_be_seen_is_named(task: Task, place: Place, table: Path) -
 def test_the_launch_says_limits_data_and_circumstances(task: Task, place: Place) -> None:
     launch, _ = launch_of(task, place)
     assert launch.argv[0] == sys.executable and launch.argv[1] == "-s"
-    assert launch.limits_s == {"start": 300.0, "load": 300.0, "fit": 20.0, "predict": 300.0, "timing": 300.0}
+    assert launch.limits_s == {**dict.fromkeys(LIMITED, 300.0), "fit": 20.0}
     assert sorted(launch.data) == ["test.npz", "train.npz"]
     assert launch.circumstances["neighbours"] == 2 and launch.circumstances["machine"]["cores"]
     written = json.loads(json.dumps(launch.to_json()))
