@@ -1,0 +1,174 @@
+"""Bradley–Terry models with ties (Davidson's extension), fitted to what each framework won; many models at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Fits", "Tallies", "fit", "tally"]
+
+MAX_STEPS = 60
+CONVERGED = 1e-13  # of the log-likelihood, relative: what one more Newton step would gain
+
+
+@dataclass(frozen=True)
+class Tallies:
+    """What comparisons of `m` frameworks came to; the first axes count models, and may be none.
+
+    Attributes:
+        points: (…, m) comparisons won, a tie counting half.
+        ties: (…) comparisons that ended even.
+        met: (…, m, m) how often each pair met; symmetric, with a zero diagonal.
+    """
+
+    points: Any
+    ties: Any
+    met: Any
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Fitted models; the first axes are those of the tallies.
+
+    Attributes:
+        strengths: (…, m) log strengths; the last framework's is 0.
+        tie: (…) the log weight of a tie, or -inf where there are none.
+        loglik: (…) the log-likelihood.
+    """
+
+    strengths: Any
+    tie: Any
+    loglik: Any
+
+    @property
+    def worths(self) -> Any:
+        """Return strengths that sum to 1: how often each would be the best, in Luce's sense."""
+        shifted = np.exp(self.strengths - self.strengths.max(axis=-1, keepdims=True))
+        return shifted / shifted.sum(axis=-1, keepdims=True)
+
+    def expected(self, met: Any) -> tuple[Any, Any]:
+        """Return the points of each framework and the ties that are expected of so many comparisons."""
+        win, even = _chances(self.strengths, self.tie)
+        return (met * (win + even / 2)).sum(axis=-1), (met * even).sum(axis=(-2, -1)) / 2
+
+
+def tally(scores: Any) -> tuple[Any, Any]:
+    """Return points (n, m) and ties (n) of each row of scores, higher being better; only equal numbers tie."""
+    from scipy.stats import rankdata
+
+    scores = np.asarray(scores, dtype=float)
+    m = scores.shape[1]
+    points = rankdata(scores, axis=1) - 1  # those below, and half of its equals
+    ordered = np.sort(scores, axis=1)
+    ties = np.zeros(len(scores))
+    for lag in range(1, m):
+        ties += (ordered[:, lag:] == ordered[:, :-lag]).sum(axis=1)
+    return points, ties
+
+
+def fit(tallies: Tallies) -> Fits:
+    """Fit by maximum likelihood: Newton's steps from equal strengths, halved where they lead down.
+
+    A framework that won or lost every comparison has no finite strength: it gets one beyond which the likelihood no
+    longer grows in double precision. Models without ties have no tie parameter.
+
+    References:
+        Davidson (1970), On extending the Bradley–Terry model to accommodate ties in paired comparison
+        experiments, Journal of the American Statistical Association 65.
+
+    Example:
+        >>> met = np.array([[0.0, 4.0], [4.0, 0.0]])
+        >>> fit(Tallies(np.array([3.0, 1.0]), np.array(0.0), met)).worths.round(6).tolist()
+        [0.75, 0.25]
+    """
+    points = np.asarray(tallies.points, dtype=float)
+    shape, m = points.shape[:-1], points.shape[-1]
+    flat_points = points.reshape(-1, m)
+    flat_ties = np.broadcast_to(np.asarray(tallies.ties, dtype=float), shape).reshape(-1)
+    met = np.broadcast_to(np.asarray(tallies.met, dtype=float), (*shape, m, m)).reshape(-1, m, m)
+    strengths, tie = np.zeros_like(flat_points), np.where(flat_ties > 0, 0.0, -np.inf)
+    loglik = np.empty(len(flat_points))
+    for has_ties in (False, True):
+        own = (flat_ties > 0) == has_ties
+        if own.any():
+            found = _climb(flat_points[own], flat_ties[own], met[own], has_ties)
+            strengths[own], loglik[own] = found[0], found[2]
+            if has_ties:
+                tie[own] = found[1]
+    return Fits(strengths.reshape(*shape, m), tie.reshape(shape), loglik.reshape(shape))
+
+
+def _climb(points: Any, ties: Any, met: Any, has_ties: bool) -> tuple[Any, Any, Any]:
+    """Return strengths, tie weights and log-likelihoods of models that all have ties, or all have none."""
+    n, m = points.shape
+    theta, nu = np.zeros((n, m)), np.full(n, 0.0 if has_ties else -np.inf)
+    loglik = _loglik(theta, nu, points, ties, met)
+    active = np.arange(n)
+    for _ in range(MAX_STEPS):
+        step, gain = _newton(theta[active], nu[active], points[active], ties[active], met[active], has_ties)
+        last = gain <= CONVERGED * (1 + np.abs(loglik[active]))
+        scale = np.ones(len(active))
+        for _ in range(30):
+            new_theta = theta[active] + scale[:, None] * step[:, :m]
+            new_nu = nu[active] + scale * step[:, m] if has_ties else nu[active]
+            new = _loglik(new_theta, new_nu, points[active], ties[active], met[active])
+            worse = ~(new >= loglik[active]) & ~last  # the last step is too short for the likelihood to tell
+            if not worse.any():
+                break
+            scale[worse] /= 2
+        taken = active[~worse]
+        theta[taken], nu[taken], loglik[taken] = new_theta[~worse], new_nu[~worse], new[~worse]
+        active = active[~worse & ~last]
+        if not len(active):
+            break
+    return theta, nu, loglik
+
+
+def _newton(theta: Any, nu: Any, points: Any, ties: Any, met: Any, has_ties: bool) -> tuple[Any, Any]:
+    """Return Newton's steps (…, m + 1), zero for the last framework, and what each would gain."""
+    n, m = theta.shape
+    win, even = _chances(theta, nu)
+    mean = win + even / 2  # of what i gets from j
+    spread = met * (win + even / 4 - mean**2)
+    slope = np.zeros((n, m + 1))
+    slope[:, :m] = points - (met * mean).sum(axis=2)
+    curve = np.zeros((n, m + 1, m + 1))
+    curve[:, :m, :m] = -spread
+    rows = np.arange(m)
+    curve[:, rows, rows] = spread.sum(axis=2)
+    if has_ties:
+        slope[:, m] = ties - (met * even).sum(axis=(1, 2)) / 2
+        across = (met * even * (0.5 - mean)).sum(axis=2)
+        curve[:, :m, m] = curve[:, m, :m] = across
+        curve[:, m, m] = (met * even * (1 - even)).sum(axis=(1, 2)) / 2
+    kept = [*range(m - 1), m] if has_ties else list(range(m - 1))  # the last framework is the reference
+    inner = curve[:, kept][:, :, kept]
+    # Where nothing depends on a parameter any more the matrix is singular: a trace of the diagonal mends that.
+    size = inner[:, range(len(kept)), range(len(kept))].max(axis=1, initial=0.0)
+    inner[:, range(len(kept)), range(len(kept))] += (1e-13 * size + 1e-300)[:, None]
+    step = np.zeros((n, m + 1))
+    step[:, kept] = np.linalg.solve(inner, slope[:, kept][:, :, None])[:, :, 0]
+    step = np.clip(step, -5.0, 5.0)
+    return step, (step * slope).sum(axis=1) / 2
+
+
+def _chances(theta: Any, nu: Any) -> tuple[Any, Any]:
+    """Return the probabilities (…, m, m) that i beats j, and that they end even; diagonals mean nothing."""
+    half = (theta[..., :, None] - theta[..., None, :]) / 2
+    top = np.maximum(np.abs(half), np.asarray(nu)[..., None, None])
+    win, lose, even = np.exp(half - top), np.exp(-half - top), np.exp(np.asarray(nu)[..., None, None] - top)
+    total = win + lose + even
+    return win / total, even / total
+
+
+def _loglik(theta: Any, nu: Any, points: Any, ties: Any, met: Any) -> Any:
+    half = (theta[:, :, None] - theta[:, None, :]) / 2
+    weight = nu[:, None, None]
+    top = np.maximum(np.abs(half), weight)
+    log_total = top + np.log(np.exp(half - top) + np.exp(-half - top) + np.exp(weight - top))
+    # Weights are taken relative to the mean strength of the pair, which both sides and a tie share.
+    shared = (theta[:, :, None] + theta[:, None, :]) / 2
+    spent = (met * (log_total + shared)).sum(axis=(1, 2)) / 2
+    return (points * theta).sum(axis=1) + np.where(ties > 0, ties * np.where(ties > 0, nu, 0.0), 0.0) - spent

@@ -1,0 +1,350 @@
+"""From the scores table to a rectangle without holes: folds × frameworks, failures filled by a stated policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.analysis.leaderboard import NOT_ITS_OWN
+from assay.errors import ConfigError, UserError
+
+__all__ = ["POLICIES", "Filter", "FoldScores", "gather", "labelled"]
+
+Policy = Literal["constant", "worst", "random_forest", "none"]
+POLICIES: tuple[Policy, ...] = ("constant", "worst", "random_forest", "none")
+OK, FAILED, NOT_OWN, ABSENT = range(4)
+
+
+@dataclass(frozen=True)
+class FoldScores:
+    """Scores of frameworks on folds, and how each came about.
+
+    Attributes:
+        frameworks: names of the columns, in the table's order.
+        roles: by framework: constant, baseline, framework or model.
+        meta_learning: by framework: `marked`, `excluded` or empty.
+        tasks: names; `task_ids`, `types`, `metrics` and `higher` belong to them.
+        task: (n) position in `tasks` of each row; rows of a task stand together, in the order of repeat and fold.
+        fold: (n, 2) repeat and fold of each row.
+        values: (n, m) in the metric's own direction; NaN where there is none, imputed or not.
+        state: (n, m) OK, FAILED (the framework's own failure), NOT_OWN (setup, data, lost) or ABSENT.
+        imputed: (n, m) whether the value was filled in.
+        policy: how.
+    """
+
+    frameworks: tuple[str, ...]
+    roles: Mapping[str, str]
+    meta_learning: Mapping[str, str]
+    tasks: tuple[str, ...]
+    task_ids: tuple[str, ...]
+    types: tuple[str, ...]
+    metrics: tuple[str, ...]
+    higher: tuple[bool, ...]
+    task: Any
+    fold: Any
+    values: Any
+    state: Any
+    imputed: Any
+    policy: Policy
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scores(self) -> Any:
+        """Return the values (n, m) turned so that higher is better."""
+        sign = np.where(np.array(self.higher), 1.0, -1.0)[self.task]
+        return self.values * sign[:, None]
+
+    def means(self) -> Any:
+        """Return (tasks, m) means over folds, higher being better; NaN where a fold has no value."""
+        return _by_task(self.scores, self.task, len(self.tasks))
+
+    def keep(self, frameworks: Sequence[str]) -> FoldScores:
+        """Return the same folds with these frameworks only."""
+        where = [self.frameworks.index(name) for name in frameworks]
+        return replace(
+            self,
+            frameworks=tuple(frameworks),
+            values=self.values[:, where],
+            state=self.state[:, where],
+            imputed=self.imputed[:, where],
+        )
+
+    def ranked(self, include_marked: bool = False) -> tuple[FoldScores, tuple[str, ...]]:
+        """Return the frameworks that can be evaluated cleanly, and a line for each that was left out."""
+        out = [name for name in self.frameworks if self.meta_learning.get(name) == "excluded"]
+        if include_marked or not out:
+            return self, ()
+        kept = self.keep([name for name in self.frameworks if name not in out])
+        said = f"Left out, because what it learned beforehand may hold these very tasks: {', '.join(out)}."
+        return kept, (f"{said} (--include-marked)",)
+
+    def complete(self) -> tuple[FoldScores, tuple[str, ...]]:
+        """Return the tasks on which every framework has a value for every fold, and what was left out."""
+        holes = np.isnan(self.values).any(axis=1)
+        bad = np.unique(self.task[holes])
+        if not len(bad):
+            return self, ()
+        names = [self.tasks[i] for i in bad]
+        listed = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+        return self.without_tasks(set(bad.tolist())), (
+            f"{len(names)} of {len(self.tasks)} tasks are left out, because not all have a score there: {listed}.",
+        )
+
+    def without_tasks(self, positions: set[int]) -> FoldScores:
+        """Return all tasks but those at these positions."""
+        kept = [i for i in range(len(self.tasks)) if i not in positions]
+        place = {old: new for new, old in enumerate(kept)}
+        rows = np.array([position in place for position in self.task.tolist()], dtype=bool)
+        pick: dict[str, Any] = {
+            name: tuple(getattr(self, name)[i] for i in kept)
+            for name in ("tasks", "task_ids", "types", "metrics", "higher")
+        }
+        return replace(
+            self,
+            **pick,
+            task=np.array([place[i] for i in self.task[rows].tolist()], dtype=np.int64),
+            fold=self.fold[rows],
+            values=self.values[rows],
+            state=self.state[rows],
+            imputed=self.imputed[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which rows of a scores table to look at; empty means all. `metric` empty means the one that was optimised."""
+
+    types: tuple[str, ...] = ()
+    constraint: str = ""
+    metric: str = ""
+    frameworks: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+
+    def apply(self, table: Any) -> Any:
+        """Return the rows that are asked for, of all frameworks; raises UserError where nothing is left."""
+        table = (
+            table[table["metric"] == self.metric] if self.metric else table[table["optimised"].astype(bool)]
+        )
+        table = _kept(table, not table.empty, "--metric", self.metric)
+        types = [one for name in self.types for one in _TYPES.get(name, (name,))]
+        table = _chosen(table, "type", types, "--type")
+        table = _chosen(table, "task", self.tasks, "--task", "task_id")
+        return self._of_constraint(table)
+
+    def choose(self, table: Any) -> Any:
+        """Return the rows of the frameworks that are asked for; the others may still be needed to impute with."""
+        table = _chosen(table, "framework", self.frameworks, "--framework")
+        unknown = [name for name in self.exclude if not (table["framework"] == name).any()]
+        if unknown:
+            raise UserError(f"No row is of the framework {', '.join(unknown)}, which --exclude names.")
+        return _kept(
+            table[~table["framework"].isin(self.exclude)],
+            not table["framework"].isin(self.exclude).all(),
+            "--exclude",
+            ", ".join(self.exclude),
+        )
+
+    def _of_constraint(self, table: Any) -> Any:
+        """Keep rows of one budget: baselines are matched by time, because their constraint may have another name."""
+        if not self.constraint:
+            return table
+        named = table[table["constraint"] == self.constraint]
+        if named.empty:
+            known = ", ".join(sorted(table["constraint"].unique())[:10])
+            raise UserError(f"No row has the constraint '{self.constraint}'. There are: {known}.")
+        budgets = named["budget_s"].dropna().unique()
+        others = table[table["role"].isin(["constant", "baseline"]) & table["budget_s"].isin(budgets)]
+        missing = ~others["framework"].isin(named["framework"].unique())
+        import pandas as pd
+
+        return pd.concat([named, others[missing]])
+
+
+_TYPES = {"classification": ("binary", "multiclass")}
+
+
+def _chosen(table: Any, column: str, wanted: Sequence[str], option: str, also: str = "") -> Any:
+    if not wanted:
+        return table
+    hit = table[column].isin(list(wanted))
+    if also:
+        hit |= table[also].isin(list(wanted))
+    return _kept(table[hit], bool(hit.any()), option, ", ".join(wanted))
+
+
+def _kept(table: Any, some: bool, option: str, value: str) -> Any:
+    if not some:
+        raise UserError(f"No row is left by {option} {value}.".replace("  ", " "))
+    return table
+
+
+def labelled(table: Any) -> Any:
+    """Return the table with a column `label`: the framework, with version, params and constraint where they differ.
+
+    Baselines and the constant predictor are matched by budget: a differing name of their constraint is no difference.
+    """
+    import pandas as pd
+
+    keys = ["framework", "version", "params", "constraint"]
+    found = table[[*keys, "budget_s", "role"]].drop_duplicates()
+    several = found.loc[found["role"] != "constant", "budget_s"].nunique(dropna=False) > 1
+    labels = {}
+    for row in found.itertuples(index=False):
+        same = found[found["framework"] == row.framework]
+        label = row.framework
+        if same["version"].nunique() > 1:
+            label += f":{row.version}"
+        if same.loc[same["version"] == row.version, "params"].nunique() > 1:
+            label += f" {row.params}"
+        if several and row.role != "constant":
+            label += f" @{row.constraint}"
+        labels[tuple(getattr(row, key) for key in keys)] = label
+    index = pd.MultiIndex.from_frame(table[keys])
+    return table.assign(label=index.map(labels))
+
+
+def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False) -> FoldScores:
+    """Arrange a scores table of one metric per task as folds × frameworks and fill what failed.
+
+    A fold on which a framework failed takes the constant predictor's value (AMLB paper), or the worst of that fold,
+    or the random forest's. `setup`, `data` and `lost` are not the framework's result: they stay empty unless
+    `impute_not_own`. A fold that a framework has no row for was not run, in a table of ours; in a foreign table it is
+    a failure that left no row (AMLB's data-loading errors do).
+
+    Raises:
+        UserError: no rows, or the one to impute with was not run.
+    """
+    if policy not in POLICIES:
+        raise ConfigError(f"Unknown imputation '{policy}': give one of {', '.join(POLICIES)}.")
+    if table.empty:
+        raise UserError("There are no rows.")
+    table = labelled(table)
+    frameworks, column = _codes(table["label"])
+    tasks, task = _task_codes(table)
+    rows, order = _row_codes(table, task)
+    n, m = len(order), len(frameworks)
+    values, state = np.full((n, m), np.nan), np.full((n, m), ABSENT, dtype=np.int8)
+    status = table["status"].to_numpy()
+    value = table["value"].to_numpy(dtype=float)
+    good = (status == "ok") & np.isfinite(value)
+    values[rows[good], column[good]] = value[good]
+    state[rows, column] = np.where(good, OK, np.where(np.isin(status, NOT_ITS_OWN), NOT_OWN, FAILED))
+    first = table.drop_duplicates("label").set_index("label")
+    found = FoldScores(
+        frameworks=frameworks,
+        roles=first["role"].to_dict(),
+        meta_learning=first["meta_learning"].fillna("").to_dict(),
+        **tasks,
+        task=order["task"].to_numpy(),
+        fold=order[["repeat", "fold"]].to_numpy(),
+        values=values,
+        state=state,
+        imputed=np.zeros((n, m), dtype=bool),
+        policy=policy,
+    )
+    is_foreign = not table["origin"].eq("assay").all()
+    return _fill(found, policy, impute_not_own, is_foreign)
+
+
+def _fill(found: FoldScores, policy: Policy, impute_not_own: bool, is_foreign: bool) -> FoldScores:
+    if policy == "none":
+        return found
+    # A framework that never met a task type (auto-sklearn 2 on regression) did not fail there.
+    met = np.zeros((len(found.tasks), len(found.frameworks)), dtype=bool)
+    np.logical_or.at(met, found.task, found.state != ABSENT)
+    wanted = found.state == FAILED
+    if impute_not_own:
+        wanted |= found.state == NOT_OWN
+    if is_foreign:
+        wanted |= (found.state == ABSENT) & met[found.task]
+    fill = _fillers(found, policy)
+    filled = wanted & ~np.isnan(fill)[:, None]
+    values = np.where(filled, fill[:, None], found.values)
+    notes = found.notes
+    if (wanted & ~filled).any():
+        notes = (
+            *notes,
+            f"{int((wanted & ~filled).sum())} failures could not be imputed: nothing to impute with there.",
+        )
+    return replace(found, values=values, imputed=filled, notes=notes)
+
+
+def _fillers(found: FoldScores, policy: Policy) -> Any:
+    """Return (n) what a failure on each row counts as."""
+    if policy == "worst":
+        sign = np.where(np.array(found.higher), 1.0, -1.0)[found.task]
+        scores = found.values * sign[:, None]
+        worst = np.where(np.isnan(scores), np.inf, scores).min(axis=1)
+        return np.where(np.isinf(worst), np.nan, worst) * sign
+    if policy == "constant":
+        own = [name for name in found.frameworks if found.roles[name] == "constant"]
+        remedy = "Run it (`constant`), or give --impute worst."
+        what = "the constant predictor"
+    else:
+        own = [name for name in found.frameworks if _is_forest(name)]
+        remedy, what = "Run `random_forest`, or give --impute constant.", "the random forest"
+    if not own:
+        if not (found.state == FAILED).any():
+            return np.full(len(found.task), np.nan)
+        raise UserError(f"Failures are to count as {what}, which is not among the rows. {remedy}")
+    return found.values[:, found.frameworks.index(own[0])]
+
+
+def _is_forest(name: str) -> bool:
+    return name.split(":")[0].split(" ")[0].lower().replace("_", "") == "randomforest"
+
+
+def _codes(column: Any) -> tuple[tuple[str, ...], Any]:
+    import pandas as pd
+
+    codes, names = pd.factorize(column)
+    return tuple(str(name) for name in names), codes
+
+
+def _task_codes(table: Any) -> tuple[dict[str, Any], Any]:
+    """Return what is known of each task, and the position of each row's."""
+    import pandas as pd
+
+    keys = table["task"].str.cat([table["task_id"], table["metric"]], sep="\0")
+    codes = pd.factorize(keys)[0]
+    first = table.iloc[pd.Series(codes).drop_duplicates().index]
+    further = first["task_id"].where(first["task_id"] != "", first["metric"])
+    twice = first["task"].duplicated(keep=False)
+    shown = first["task"].where(~twice, first["task"] + "/" + further)
+    known = {
+        "tasks": tuple(shown),
+        "task_ids": tuple(plain_id(one) for one in first["task_id"]),
+        "types": tuple(first["type"]),
+        "metrics": tuple(first["metric"]),
+        "higher": tuple(bool(one) for one in first["higher_is_better"]),
+    }
+    return known, codes
+
+
+def plain_id(task_id: str) -> str:
+    """Return OpenML's number of a task (`openml/t/31`: 31), or the id as it is."""
+    return task_id.rsplit("/t/", 1)[-1] if "openml" in task_id else task_id
+
+
+def _row_codes(table: Any, task: Any) -> tuple[Any, Any]:
+    """Return the row of the rectangle of each row of the table, and task, repeat and fold of each."""
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {"task": task, "repeat": table["repeat"].to_numpy(), "fold": table["fold"].to_numpy()}
+    )
+    # Another run seed is another look at the same fold.
+    ours = table["origin"].eq("assay").to_numpy()
+    frame["seed"] = np.where(ours, pd.factorize(table["seed"])[0], 0)
+    groups = frame.groupby(["task", "repeat", "fold", "seed"], sort=True)
+    return groups.ngroup().to_numpy(), groups.size().reset_index()
+
+
+def _by_task(scores: Any, task: Any, n_tasks: int) -> Any:
+    sums = np.zeros((n_tasks, scores.shape[1]))
+    np.add.at(sums, task, scores)
+    return sums / np.bincount(task, minlength=n_tasks)[:, None]

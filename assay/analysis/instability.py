@@ -1,0 +1,195 @@
+"""Do the parameters of a model change along a covariate? Score-based fluctuation tests, and their p-values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "Decorrelated",
+    "Instability",
+    "decorrelate",
+    "log_p_sup_lm",
+    "measure_instability",
+    "permutation_p",
+]
+
+TRIM = 0.1
+NULL = 1e-10  # eigenvalues below this share of the largest are rounding: nothing varies in that direction
+
+
+@dataclass(frozen=True)
+class Decorrelated:
+    """Scores of independent units, so turned and scaled that their squares sum to the identity.
+
+    A unit is an observation, or all observations of a cluster together; `sizes` counts the observations of each.
+    """
+
+    scores: Any
+    sizes: Any
+
+    @property
+    def n(self) -> int:
+        """The number of observations."""
+        return int(self.sizes.sum())
+
+    @property
+    def k(self) -> int:
+        """The number of directions in which the scores vary."""
+        return int(self.scores.shape[1])
+
+
+@dataclass(frozen=True)
+class Instability:
+    """A test's statistic and the logarithm of its asymptotic p-value; `df` is None for numbers."""
+
+    statistic: float
+    log_p: float
+    df: int | None = None
+
+
+def decorrelate(scores: Any, clusters: Any = None) -> Decorrelated:
+    """Return scores times the inverse root of their outer product, null directions left out.
+
+    Args:
+        scores: (n, k) gradients of the log-likelihood of each observation at the estimate.
+        clusters: (n) which observations belong together, as codes 0, 1 …; by default each stands for itself.
+    """
+    sizes = np.ones(len(scores))
+    if clusters is not None:
+        summed = np.zeros((int(clusters.max()) + 1, scores.shape[1]))
+        np.add.at(summed, clusters, scores)
+        scores, sizes = summed, np.bincount(clusters).astype(float)
+    values, vectors = np.linalg.eigh(scores.T @ scores)
+    kept = values > NULL * max(values.max(initial=0.0), 1e-300)
+    return Decorrelated(scores @ (vectors[:, kept] / np.sqrt(values[kept])), sizes)
+
+
+def measure_instability(
+    own: Decorrelated, values: Any, min_size: int, each_row: bool = False
+) -> Instability | None:
+    """Test whether the parameters change along one covariate; None where it cannot be split.
+
+    Numbers (float arrays): the supremum of Lagrange multiplier statistics over the cut points that leave a tenth of
+    the observations and `min_size` on each side. They are taken at the ends of blocks of equal values, which makes
+    the statistic independent of the order of the rows; with `each_row`, after every row, in the order of the rows
+    within equal values, as R's partykit does. Codes (integer arrays): the sum over levels, compared with χ².
+
+    References:
+        Zeileis and Hornik (2007), Generalized M-fluctuation tests for parameter instability, Statistica
+        Neerlandica 61. Zeileis, Hothorn and Hornik (2008), Model-based recursive partitioning, Journal of
+        Computational and Graphical Statistics 17.
+    """
+    if own.k == 0:
+        return None
+    if np.issubdtype(np.asarray(values).dtype, np.integer):
+        return _test_levels(own, values)
+    process = _Process.along(own, values, min_size, each_row)
+    if process is None:
+        return None
+    statistic = float(process.statistics(own.scores[None], own.sizes[None])[0])
+    return Instability(statistic, log_p_sup_lm(statistic, own.k, process.ratio))
+
+
+def permutation_p(
+    own: Decorrelated, values: Any, min_size: int, draws: int, random: np.random.Generator
+) -> float:
+    """Return the share of draws, the data counted among them, whose statistic is at least as large.
+
+    In a draw the units are dealt out anew to the covariate's values: all observations of a cluster stay together.
+    """
+    orders = np.stack([random.permutation(len(own.sizes)) for _ in range(draws)])
+    orders = np.concatenate([np.arange(len(own.sizes))[None], orders])
+    scores, sizes = own.scores[orders], own.sizes[orders]
+    if np.issubdtype(np.asarray(values).dtype, np.integer):
+        found = _level_statistics(scores, sizes, values)
+    else:
+        process = _Process.along(own, values, min_size, False)
+        assert process is not None
+        found = process.statistics(scores, sizes)
+    return float((found >= found[0] * (1 - 1e-12)).mean())
+
+
+@dataclass(frozen=True)
+class _Process:
+    """Where the cumulated scores are looked at: `order` sorts the units, `ends` are positions after which to look."""
+
+    order: Any
+    ends: Any
+    first: int
+    last: int
+
+    @classmethod
+    def along(cls, own: Decorrelated, values: Any, min_size: int, each_row: bool) -> _Process | None:
+        first = max(ceil(TRIM * own.n), min_size)
+        order = np.argsort(values, kind="stable")
+        ordered = np.asarray(values)[order]
+        ends = np.arange(len(order) - 1) if each_row else np.flatnonzero(ordered[1:] > ordered[:-1])
+        after = own.sizes[order].cumsum()[ends]
+        inside = (after >= first) & (after <= own.n - first)
+        if ordered[0] == ordered[-1] or not inside.any():
+            return None
+        return cls(order, ends, first, own.n - first)
+
+    @property
+    def ratio(self) -> float:
+        """Return λ: the odds of the last cut point over those of the first."""
+        n = self.first + self.last
+        return (n - self.first) * self.last / (self.first * (n - self.last))
+
+    def statistics(self, scores: Any, sizes: Any) -> Any:
+        """Return the statistic of each dealing-out (d, units, k) of scores and sizes."""
+        n = self.first + self.last
+        walked = scores[:, self.order].cumsum(axis=1)[:, self.ends]
+        after = sizes[:, self.order].cumsum(axis=1)[:, self.ends]
+        inside = (after >= self.first) & (after <= self.last)
+        share = np.where(inside, after / n, 0.5)
+        found = np.where(inside, (walked**2).sum(axis=2) / (share * (1 - share)), 0.0)
+        return found.max(axis=1)
+
+
+def _test_levels(own: Decorrelated, codes: Any) -> Instability | None:
+    from scipy.stats import chi2
+
+    present = len(np.unique(codes))
+    if present < 2:
+        return None
+    statistic = float(_level_statistics(own.scores[None], own.sizes[None], codes)[0])
+    df = own.k * (present - 1)
+    return Instability(statistic, float(chi2.logsf(statistic, df)), df)
+
+
+def _level_statistics(scores: Any, sizes: Any, codes: Any) -> Any:
+    total = np.zeros(len(scores))
+    n = sizes[0].sum()
+    for level in np.unique(codes):
+        own = codes == level
+        total += (scores[:, own].sum(axis=1) ** 2).sum(axis=1) / (sizes[:, own].sum(axis=1) / n)
+    return total
+
+
+def log_p_sup_lm(x: float, k: int, ratio: float) -> float:
+    """Return the log p-value of a supremum of k-dimensional LM statistics between cut points with odds ratio λ.
+
+    Estrella's tail formula; below 1.5 k, where the tail does not hold, the log p-value there times a power of x. The
+    closed form is used for every k: near p = 0.05 it is 10–24 % larger than the response surfaces of Hansen (1997)
+    for k of 4 to 13, that is, on the safe side.
+
+    References:
+        Estrella (2003), Critical values and p values of Bessel process distributions: computation and application
+        to structural break tests, Econometric Theory 19.
+    """
+    edge = 1.5 * k
+    if x > edge:
+        return min(0.0, _tail(x, k, ratio))
+    return min(0.0, float((max(x, 0.0) / edge) ** np.sqrt(k)) * _tail(edge, k, ratio))
+
+
+def _tail(x: float, k: int, ratio: float) -> float:
+    from scipy.special import gammaln
+
+    slope = np.log(ratio) * (1 - k / x) + 2 / x
+    return float(-gammaln(k / 2) + k / 2 * np.log(x / 2) - x / 2 + np.log(abs(slope)))

@@ -1,0 +1,59 @@
+"""Scores on one scale for all tasks: from the forest to the best, or from the worst to the best. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.impute import FoldScores
+from assay.errors import UserError
+
+__all__ = ["Scaled", "scale_from_forest", "scale_from_worst"]
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """(tasks, m) mean scores on one scale; NaN on tasks that have none, which `without_scale` names."""
+
+    frameworks: tuple[str, ...]
+    tasks: tuple[str, ...]
+    values: Any
+    low: float
+    high: float
+    reference: str
+    without_scale: tuple[str, ...]
+
+
+def scale_from_forest(scores: FoldScores, reference: str = "") -> Scaled:
+    """Scale each task so that the random forest is at -1 and the best framework at 0 (Figure 3 of the AMLB paper).
+
+    Where the forest is itself the best there is no scale: the task is left out, and named.
+    """
+    names = scores.frameworks
+    forests = [name for name in names if name.lower().replace("_", "").startswith("randomforest")]
+    found = reference or (forests[0] if forests else "")
+    if found not in names:
+        raise UserError(
+            "Scores are scaled from the random forest, which is not among the rows. Run `random_forest`."
+        )
+    means = scores.means()
+    return _scale(scores, means[:, [names.index(found)]], means, -1.0, 0.0, found)
+
+
+def scale_from_worst(scores: FoldScores) -> Scaled:
+    """Scale each task so that the worst framework is at 0 and the best at 1 (Figure 6); equal ones have no scale."""
+    means = scores.means()
+    return _scale(scores, means.min(axis=1, keepdims=True), means, 0.0, 1.0, "the worst")
+
+
+def _scale(scores: FoldScores, start: Any, means: Any, low: float, high: float, reference: str) -> Scaled:
+    best = means.max(axis=1, keepdims=True)
+    width = best - start
+    has_scale = (width > 1e-12 * np.maximum(np.abs(best), np.abs(start)))[:, 0]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = low + (means - start) / width * (high - low)
+    values[~has_scale] = np.nan
+    without = tuple(task for task, own in zip(scores.tasks, has_scale, strict=True) if not own)
+    return Scaled(scores.frameworks, scores.tasks, values, low, high, reference, without)

@@ -1,0 +1,102 @@
+"""Seconds: training against the budget (the AMLB paper's Figure 8), inference per row and by batch (Figure 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.impute import FoldScores
+
+__all__ = ["FitTime", "InferenceTime", "fit_times", "inference_times", "seconds_by_task"]
+
+LEEWAY_S = 3600.0
+
+
+@dataclass(frozen=True)
+class FitTime:
+    """How long a framework trained, of the jobs that have a time; quartiles in seconds.
+
+    `over_budget` counts jobs that took longer than they were told, `over_leeway` those beyond the leeway as well,
+    `timeouts` those that were stopped.
+    """
+
+    framework: str
+    constraint: str
+    budget_s: float
+    jobs: int
+    least: float
+    lower: float
+    median: float
+    upper: float
+    most: float
+    over_budget: int
+    over_leeway: int
+    timeouts: int
+    longest_share: float
+
+
+@dataclass(frozen=True)
+class InferenceTime:
+    """Seconds per row of predicting in batches of one size: the median over jobs and the quartiles."""
+
+    framework: str
+    batch: int
+    jobs: int
+    lower: float
+    median: float
+    upper: float
+
+
+def fit_times(table: Any) -> tuple[FitTime, ...]:
+    """Return the training times of each framework and constraint; failures other than timeouts are left out."""
+    out = []
+    for (framework, constraint), own in table.groupby(["framework", "constraint"], sort=True):
+        budget = float(own["budget_s"].median()) if own["budget_s"].notna().any() else nan
+        leeway = min(budget, LEEWAY_S) if budget == budget else nan
+        seconds = own.loc[own["status"] == "ok", "fit_s"].dropna().to_numpy(dtype=float)
+        five = np.quantile(seconds, [0, 0.25, 0.5, 0.75, 1]) if len(seconds) else np.full(5, nan)
+        out.append(
+            FitTime(
+                framework=str(framework),
+                constraint=str(constraint),
+                budget_s=budget,
+                jobs=len(seconds),
+                least=float(five[0]),
+                lower=float(five[1]),
+                median=float(five[2]),
+                upper=float(five[3]),
+                most=float(five[4]),
+                over_budget=int((seconds > budget).sum()),
+                over_leeway=int((seconds > budget + leeway).sum()),
+                timeouts=int((own["status"] == "timeout").sum()),
+                longest_share=float(five[4] / budget) if budget else nan,
+            )
+        )
+    return tuple(out)
+
+
+def inference_times(rows: Any) -> tuple[InferenceTime, ...]:
+    """Return seconds per row by batch size, of rows that carry `inference_s` (batch size to seconds)."""
+    found: dict[tuple[str, int], list[float]] = {}
+    for row in rows:
+        for batch, seconds in (row.get("inference_s") or {}).items():
+            if seconds is not None:
+                found.setdefault((row["framework"], int(batch)), []).append(seconds / int(batch))
+    out = []
+    for (framework, batch), seconds in sorted(found.items()):
+        lower, median, upper = np.quantile(seconds, [0.25, 0.5, 0.75])
+        out.append(InferenceTime(framework, batch, len(seconds), float(lower), float(median), float(upper)))
+    return tuple(out)
+
+
+def seconds_by_task(table: Any, scores: FoldScores, column: str) -> Any:
+    """Return (tasks, m) medians over folds of a column of seconds, where there are any; NaN elsewhere."""
+    medians = table[table["status"] == "ok"].groupby(["task", "label"])[column].median()
+    out = np.full((len(scores.tasks), len(scores.frameworks)), nan)
+    for t, task in enumerate(scores.tasks):
+        for j, framework in enumerate(scores.frameworks):
+            out[t, j] = medians.get((task.split("/")[0], framework), nan)
+    return out
