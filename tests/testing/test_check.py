@@ -215,7 +215,7 @@ def test_the_pytest_option_makes_a_test_of_every_claim(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, "--assay-framework", "mine")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "test_contract[it predicts: codes] PASSED" in done.stdout
-    assert "14 passed" in done.stdout
+    assert "15 passed" in done.stdout
 
 
 def test_in_pytest_only_a_broken_must_fails(tmp_path: Path) -> None:
