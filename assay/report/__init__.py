@@ -1,0 +1,1 @@
+"""Showing it: records become tables, figures and a page. No statistics here."""

@@ -1,0 +1,61 @@
+"""One look for all figures: fonts, colours that colour-blind people can tell apart, and how a figure is written."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from assay.errors import ConfigError, NotInstalled
+
+__all__ = ["COLOURS", "GREY", "figure_of", "save", "svg"]
+
+# Okabe and Ito's palette, black left for text.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+GREY = "#8a8a8a"
+FORMATS = (".svg", ".pdf", ".png")
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "svg.fonttype": "none",  # text stays text: it can be searched, and takes the reader's font
+    "svg.hashsalt": "assay",  # the same figure, the same file
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+}
+
+
+@contextmanager
+def figure_of(width: float, height: float) -> Iterator[Any]:
+    """Give a figure of so many inches in our style; it is closed afterwards."""
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise NotInstalled(
+            "Figures are drawn with matplotlib. Run `pip install 'assay-bench[figures]'`."
+        ) from None
+    with matplotlib.rc_context(STYLE):
+        yield Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure as SVG, PDF or PNG, by the name of the file."""
+    if path.suffix.lower() not in FORMATS:
+        raise ConfigError(
+            f"{path}: a figure is written as {', '.join(FORMATS)}. Choose one of these endings."
+        )
+    no_date = {"Date": None} if path.suffix.lower() == ".svg" else {}
+    figure.savefig(path, metadata=no_date or None)
+
+
+def svg(figure: Any) -> str:
+    """Return a figure as an SVG element for a page."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
+    text = out.getvalue()
+    return text[text.index("<svg") :]
