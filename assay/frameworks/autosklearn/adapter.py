@@ -1,6 +1,7 @@
 """auto-sklearn, and auto-sklearn 2 with `_second`: SMAC over scikit-learn pipelines, ensembled."""
 
 import time
+from pathlib import Path
 
 import autosklearn.classification
 import autosklearn.metrics as own
@@ -28,7 +29,7 @@ def fit(train, budget, params):
         memory_limit=budget.memory_mb // budget.cores,
         seed=train.seed % 2**31,
         metric=metric,
-        tmp_folder="autosklearn",
+        tmp_folder=str(Path("autosklearn").absolute()),  # candidates run in other folders
         **passed(params),
     )
     began = time.time()
