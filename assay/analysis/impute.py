@@ -57,6 +57,11 @@ class FoldScores:
         sign = np.where(np.array(self.higher), 1.0, -1.0)[self.task]
         return self.values * sign[:, None]
 
+    @property
+    def forest(self) -> str:
+        """Return the plain random forest's name among the frameworks, or an empty text."""
+        return next((name for name in self.frameworks if _is_forest(name)), "")
+
     def means(self) -> Any:
         """Return (tasks, m) means over folds, higher being better; NaN where a fold has no value."""
         return _by_task(self.scores, self.task, len(self.tasks))
@@ -285,7 +290,7 @@ def _fillers(found: FoldScores, policy: Policy) -> Any:
         remedy = "Run it (`constant`), or give --impute worst."
         what = "the constant predictor"
     else:
-        own = [name for name in found.frameworks if _is_forest(name)]
+        own = [found.forest] if found.forest else []
         remedy, what = "Run `random_forest`, or give --impute constant.", "the random forest"
     if not own:
         if not (found.state == FAILED).any():

@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.analysis.bradley_terry import Tallies, fit, tally
 from assay.analysis.impute import FoldScores
+from assay.analysis.ranks import task_ranks
 from assay.errors import UserError
 
 __all__ = ["Pairwise", "compare_pairwise"]
@@ -76,7 +77,7 @@ def compare_pairwise(
         raise UserError("At least two frameworks are needed to compare pairs.")
     points, ties = _points_by_task(scores)
     means = scores.means()
-    ranks = _ranks(means)
+    ranks = task_ranks(means)
     weights = random.multinomial(n_tasks, np.full(n_tasks, 1 / n_tasks), size=draws).astype(float)
     everybody = n_tasks * (1 - np.eye(m))
     best = fit(Tallies(points.sum(axis=0), ties.sum(), everybody))
@@ -125,18 +126,11 @@ def _points_by_task(scores: FoldScores) -> tuple[Any, Any]:
     return summed / counts[:, None], even / counts
 
 
-def _ranks(means: Any) -> Any:
-    from scipy.stats import rankdata
-
-    return rankdata(-means, axis=1)
-
-
 def _anchor(scores: FoldScores, wanted: str) -> tuple[str, int | None]:
     names = scores.frameworks
     if wanted and wanted not in names:
         raise UserError(f"Unknown anchor '{wanted}': give one of {', '.join(names)}.")
-    forests = [name for name in names if name.lower().replace("_", "").startswith("randomforest")]
-    found = wanted or (forests[0] if forests else "")
+    found = wanted or scores.forest
     return (found, names.index(found)) if found else ("the mean", None)
 
 

@@ -11,7 +11,16 @@ import numpy as np
 
 from assay.errors import UserError
 
-__all__ = ["Friedman", "ImanDavenport", "Ranks", "critical_distance", "holm", "rank_frameworks", "wilcoxon_p"]
+__all__ = [
+    "Friedman",
+    "ImanDavenport",
+    "Ranks",
+    "critical_distance",
+    "holm",
+    "rank_frameworks",
+    "task_ranks",
+    "wilcoxon_p",
+]
 
 
 @dataclass(frozen=True)
@@ -87,11 +96,9 @@ def rank_frameworks(
         >>> found.average.tolist(), round(found.friedman.chi2, 4)
         ([1.0, 2.5, 2.5], 4.9091)
     """
-    from scipy.stats import rankdata
-
     scores = np.asarray(scores, dtype=float)
     _check(scores, frameworks, control)
-    ranks = rankdata(-scores, axis=1)
+    ranks = task_ranks(scores)
     order = np.argsort(ranks.mean(axis=0), kind="stable")
     ranks, scores = ranks[:, order], scores[:, order]
     names = tuple(frameworks[i] for i in order)
@@ -120,6 +127,13 @@ def rank_frameworks(
         dunn_p=dunn_p,
         dunn_distance=dunn_distance,
     )
+
+
+def task_ranks(scores: Any) -> Any:
+    """Return ranks within each row, 1 for the highest score; equals share theirs."""
+    from scipy.stats import rankdata
+
+    return rankdata(-np.asarray(scores), axis=1)
 
 
 def critical_distance(m: int, n_tasks: int, alpha: float = 0.05) -> float:

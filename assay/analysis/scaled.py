@@ -32,8 +32,7 @@ def scale_from_forest(scores: FoldScores, reference: str = "") -> Scaled:
     Where the forest is itself the best there is no scale: the task is left out, and named.
     """
     names = scores.frameworks
-    forests = [name for name in names if name.lower().replace("_", "").startswith("randomforest")]
-    found = reference or (forests[0] if forests else "")
+    found = reference or scores.forest
     if found not in names:
         raise UserError(
             "Scores are scaled from the random forest, which is not among the rows. Run `random_forest`."

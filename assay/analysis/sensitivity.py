@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from assay.analysis.impute import FoldScores
-from assay.analysis.ranks import critical_distance
+from assay.analysis.ranks import critical_distance, task_ranks
 
 __all__ = ["LeftOut", "Sensitivity", "Variant", "detectable", "rank_variants"]
 
@@ -65,12 +64,12 @@ def rank_variants(
     from assay.errors import UserError
 
     names = scores.frameworks
-    base = _ranks(scores.means())
+    base = task_ranks(scores.means())
     variants = [Variant(f"impute {scores.policy}", tuple(base.mean(axis=0).tolist()))]
     for name, make in others.items():
         try:
             other, _ = make().keep(names).complete()
-            variants.append(Variant(name, tuple(_ranks(other.means()).mean(axis=0).tolist())))
+            variants.append(Variant(name, tuple(task_ranks(other.means()).mean(axis=0).tolist())))
         except UserError as error:
             variants.append(Variant(name, None, str(error)))
     n = len(scores.tasks)
@@ -112,14 +111,3 @@ def _leave_one_out(ranks: Any, scores: FoldScores) -> tuple[LeftOut, ...]:
         new = "" if first == leader else scores.frameworks[first]
         out.append(LeftOut(task, float(without[j] - base[j]), scores.frameworks[j], new))
     return tuple(sorted(out, key=lambda one: (one.new_leader == "", -abs(one.largest_change))))
-
-
-def _ranks(means: Any) -> Any:
-    from scipy.stats import rankdata
-
-    return rankdata(-means, axis=1)
-
-
-def standard_error_of_rank(ranks: Any) -> Any:
-    """Return the standard error of each average rank over tasks."""
-    return ranks.std(axis=0, ddof=1) / sqrt(len(ranks))
