@@ -28,7 +28,7 @@ CONSTRAINT = "1m1c"
 LONGER = {
     "autogluon": "4m1c",
     "autogluon_fast": "4m1c",
-    "autosklearn2": "5m1c",
+    "autosklearn2": "2m1c",
     "flaml": "3m1c",
     "mljar": "3m1c",
 }

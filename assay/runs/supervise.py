@@ -252,6 +252,7 @@ def supervise(folder: AttemptFolder) -> Facts:
         attempt.sandbox.kill()
         attempt.sandbox.close()
         shutil.rmtree(folder.tmp, ignore_errors=True)
+        _remove_partials(folder.out)
         for descriptor in (output, output_end, phases, phases_end):
             os.close(descriptor)
     circumstances = {**launch.circumstances, **around.end(), "cores_shared": launch.cores_shared}
@@ -259,6 +260,15 @@ def supervise(folder: AttemptFolder) -> Facts:
     return replace(
         facts, started_at=started.isoformat(), ended_at=ended.isoformat(), surroundings=circumstances
     )
+
+
+def _remove_partials(out: Path) -> None:
+    """Remove files that a child was writing when it was killed: the contract renames a file when it is whole."""
+    for folder, _, names in os.walk(out):  # does not follow links, which the child may have made
+        for name in names:
+            if name.endswith(".partial"):
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(folder, name))
 
 
 def _follow(attempt: Attempt, streams: Streams, output: int, phases: int) -> Facts:

@@ -199,6 +199,20 @@ def test_what_is_left_behind_is_killed_and_counted(supervise: Callable[..., Fact
     assert descendants("sleep 3602.25") == []
 
 
+def test_what_was_half_written_is_removed_and_links_are_not_followed(
+    supervise: Callable[..., Facts], folder: AttemptFolder, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept.partial").write_text("not the child's to have removed")
+    supervise(
+        "mkdir -p out/oof; echo half > out/report.json.partial; echo half > out/oof/a.npz.partial;"
+        f" echo whole > out/whole.txt; ln -s {elsewhere} out/link; exit 1"
+    )
+    assert sorted(path.name for path in folder.out.iterdir()) == ["link", "oof", "whole.txt"]
+    assert not list((folder.out / "oof").iterdir()) and (elsewhere / "kept.partial").exists()
+
+
 def test_a_full_folder_is_stopped(supervise: Callable[..., Facts]) -> None:
     facts = supervise("i=0; while true; do head -c 8000000 /dev/urandom > out/$i; i=$((i+1)); done")
     assert facts.stopped_for == "disk" and facts.disk_peak_mb > 50
