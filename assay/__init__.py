@@ -6,6 +6,7 @@
     >>> store = assay.Store("results")                     # doctest: +SKIP
     >>> assay.run(jobs, store, executor=assay.Local(workers=2))   # doctest: +SKIP
     >>> scores = assay.score(store)                        # doctest: +SKIP
+    >>> assay.write_report("report.html", assay.analyse(store))   # doctest: +SKIP
 
 The names are loaded when they are first used, so that `import assay` costs next to nothing.
 """
@@ -15,12 +16,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.api import compare, leaderboard, load_suite, load_tasks, plan, run, score
+    from assay.analyse import analyse
+    from assay.api import compare, load_suite, load_tasks, plan, run, score
     from assay.data.task import Task
     from assay.errors import AssayError, UserError
-    from assay.frameworks.spec import FrameworkSpec, find_framework
+    from assay.frameworks.spec import find_framework
     from assay.jobs.constraint import Constraint
     from assay.jobs.plan import Plan
+    from assay.reports import write_report
     from assay.runs.executors.local import Local
     from assay.settings import Settings
     from assay.store.store import Store
@@ -29,17 +32,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "analyse": "assay.analyse",
     "compare": "assay.api",
-    "leaderboard": "assay.api",
     "load_suite": "assay.api",
     "load_tasks": "assay.api",
     "plan": "assay.api",
     "run": "assay.api",
     "score": "assay.api",
+    "write_report": "assay.reports",
     "Task": "assay.data.task",
     "AssayError": "assay.errors",
     "UserError": "assay.errors",
-    "FrameworkSpec": "assay.frameworks.spec",
     "find_framework": "assay.frameworks.spec",
     "Constraint": "assay.jobs.constraint",
     "Plan": "assay.jobs.plan",
@@ -52,7 +55,6 @@ _HOMES = {
 __all__ = [
     "AssayError",
     "Constraint",
-    "FrameworkSpec",
     "Local",
     "Plan",
     "Settings",
@@ -60,14 +62,15 @@ __all__ = [
     "Suite",
     "Task",
     "UserError",
+    "analyse",
     "compare",
     "find_framework",
-    "leaderboard",
     "load_suite",
     "load_tasks",
     "plan",
     "run",
     "score",
+    "write_report",
 ]
 
 

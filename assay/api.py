@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.compare import Comparison, Side, compare_sides
-from assay.analysis.leaderboard import Leaderboard, make_leaderboard
 from assay.data.resolve import broken, resolve
 from assay.data.task import Task
-from assay.errors import ConfigError, DataError, UserError
+from assay.errors import ConfigError, DataError
 from assay.frameworks.spec import FrameworkSpec, find_framework, find_frameworks
 from assay.jobs.constraint import Constraint, read_constraint
 from assay.jobs.job import DEFAULT_SEED, Job
@@ -36,7 +35,6 @@ __all__ = [
     "count_stale",
     "find_frameworks",
     "find_pair",
-    "leaderboard",
     "load_suite",
     "load_tasks",
     "plan",
@@ -182,14 +180,6 @@ def score(store: Store, metrics: Sequence[str] = ()) -> pd.DataFrame:
 
     rows = store.rows()
     return scores_table(rescore(store.folder, rows, metrics) if metrics else rows)
-
-
-def leaderboard(store: Store, include_marked: bool = False) -> Leaderboard:
-    """Rank the frameworks of a store; those that cannot be evaluated cleanly only with `include_marked`."""
-    rows = store.rows()
-    if not rows:
-        raise UserError(f"The store {store.folder.root} has no finished jobs yet.")
-    return make_leaderboard(rows, include_marked)
 
 
 def find_pair(a: str, b: str, params: Mapping[str, Mapping[str, Any]] | None = None) -> list[FrameworkSpec]:

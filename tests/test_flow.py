@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay import Local, Settings, Store, leaderboard, load_suite, load_tasks, plan, run, score
+from assay import Local, Settings, Store, analyse, load_suite, load_tasks, plan, run, score, write_report
 
 
-def test_from_suite_to_leaderboard(tmp_path: Path, shared_settings: Settings) -> None:
+def test_from_suite_to_report(tmp_path: Path, shared_settings: Settings) -> None:
     suite = load_suite("bundled")
     tasks = load_tasks(suite, shared_settings)
     assert {task.type for task in tasks} == {"binary", "multiclass", "regression"}
@@ -36,12 +36,15 @@ def test_from_suite_to_leaderboard(tmp_path: Path, shared_settings: Settings) ->
     again = score(store, ["acc", "mae"])
     assert set(again["metric"]) == {"acc", "mae"} and len(again) == len(jobs.jobs)
 
-    board = leaderboard(store)
+    board = analyse(store).leaderboard()
     ranks = {standing.framework: standing.rank for standing in board.standings}
     assert set(ranks) == {"constant", "decision_tree"} and sum(ranks.values()) == pytest.approx(3.0)
     assert board.warnings == ()
     first = next(c.mean for (task, name), c in board.cells.items() if (task, name) == ("iris", "constant"))
     assert first == pytest.approx(1.0986, abs=1e-4)  # ln 3: the prior of three equal classes
+
+    write_report(tmp_path / "report.html", analyse(store))
+    assert "decision_tree comes out first on" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
     told.clear()
     run(jobs, store, executor=Local(workers=1), settings=shared_settings, tell=told.append)
@@ -58,7 +61,7 @@ def test_names_and_specs_may_be_mixed(shared_settings: Settings) -> None:
 
 def test_an_empty_store_has_no_leaderboard(tmp_path: Path) -> None:
     with pytest.raises(assay.UserError, match="no finished jobs"):
-        leaderboard(Store(tmp_path / "results"))
+        analyse(Store(tmp_path / "results"))
     assert len(score(Store(tmp_path / "results"))) == 0
 
 

@@ -9,9 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from assay.analysis.impute import FoldScores
 from assay.errors import ConfigError, UserError
 
-__all__ = ["OneTask", "SignedRank", "correlated_t", "nadeau_bengio", "signed_rank", "signed_rank_pairs"]
+__all__ = [
+    "OneTask",
+    "SignedRank",
+    "compare_on_tasks",
+    "correlated_t",
+    "nadeau_bengio",
+    "signed_rank",
+    "signed_rank_pairs",
+]
 
 PRIOR = 0.5  # the weight of one further, imagined task on which the two are equal
 SAMPLES = 50_000
@@ -70,6 +79,8 @@ def signed_rank_pairs(
         raise ConfigError(f"--rope {rope:g}: the half width of the region of equivalence is 0 or more.")
     if len(means) < 1:
         raise UserError("There is no task on which all frameworks have a score.")
+    if np.isnan(means).any():
+        raise UserError("Scores are missing: impute them (--impute), or leave out the tasks or frameworks.")
     weights = _weights(len(means), random, samples)
     out = []
     for i, a in enumerate(frameworks):
@@ -140,3 +151,26 @@ def correlated_t(differences: Any, test_ratio: float, rope: float) -> tuple[floa
         return float(mean > rope), float(abs(mean) <= rope), float(mean < -rope)
     under, not_over = (float(stdtr(n - 1, (edge - mean) / scale)) for edge in (-rope, rope))
     return 1 - not_over, not_over - under, under
+
+
+def compare_on_tasks(scores: FoldScores, a: str, b: str, rope: float = 0.0) -> list[OneTask]:
+    """Return both tests of a pair on each task that has at least two folds of theirs.
+
+    Test and training parts are taken to be those of cross-validation with as many folds as there are: where only some
+    of them were run, the tests are more cautious than they need be.
+    """
+    for name in (a, b):
+        if name not in scores.frameworks:
+            raise UserError(f"Unknown framework '{name}': give two of {', '.join(scores.frameworks)}.")
+    pair = scores.keep([a, b])
+    out = []
+    for t, task in enumerate(pair.tasks):
+        rows = (pair.task == t) & np.isfinite(pair.scores).all(axis=1)
+        folds = len(np.unique(pair.fold[rows, 1]))
+        if folds < 2:
+            continue
+        d = pair.scores[rows, 0] - pair.scores[rows, 1]
+        ratio = 1 / (folds - 1)
+        tests = (*nadeau_bengio(d, ratio), *correlated_t(d, ratio, rope))
+        out.append(OneTask(task, a, b, float(d.mean()), *tests, n_folds=len(d)))
+    return out

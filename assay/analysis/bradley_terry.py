@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-__all__ = ["Fits", "Tallies", "fit", "tally"]
+__all__ = ["Fits", "Tallies", "fit", "fit_nearby", "tally"]
 
 MAX_STEPS = 60
 CONVERGED = 1e-13  # of the log-likelihood, relative: what one more Newton step would gain
+NEARBY = 1e-10  # the same, per comparison, for models whose solution is known nearly
+FEW_STEPS = 12
+AT_ONCE = 2**17  # numbers in a square of all pairs of some models: what the processor's cache holds
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,82 @@ def fit(tallies: Tallies) -> Fits:
             if has_ties:
                 tie[own] = found[1]
     return Fits(strengths.reshape(*shape, m), tie.reshape(shape), loglik.reshape(shape))
+
+
+def fit_nearby(points: Any, ties: Any, meetings: float, start: Fits) -> Any:
+    """Return strengths (n, m) of many models whose pairs all met equally often, beginning from one like them.
+
+    For draws of tasks: the same numbers as `fit` to about 1e-9, ten times faster. Newton's steps are whole, because
+    the start is near; models that do not settle soon, or have no ties where the start has some, go to `fit`.
+
+    Args:
+        points: (n, m) as in `Tallies`.
+        ties: (n).
+        meetings: how often each pair met.
+        start: one fitted model.
+    """
+    n, m = points.shape
+    out, settled = np.empty((n, m)), np.zeros(n, dtype=bool)
+    alike = (ties > 0) & np.isfinite(start.tie)
+    size = max(1, AT_ONCE // m**2)
+    with threadpool_limits(
+        1, "blas"
+    ):  # systems this small are solved slower by many threads, far slower beside others
+        for first in range(0, n, size):
+            own = first + np.flatnonzero(alike[first : first + size])
+            if len(own):
+                out[own], settled[own] = _settle(points[own], ties[own], meetings, start)
+    rest = ~settled
+    if rest.any():
+        everybody = meetings * (1 - np.eye(m))
+        out[rest] = fit(Tallies(points[rest], ties[rest], everybody)).strengths
+    return out
+
+
+def _settle(points: Any, ties: Any, meetings: float, start: Fits) -> tuple[Any, Any]:
+    """Return strengths, and which of the models took a last step that gained next to nothing."""
+    n, m = points.shape
+    theta, nu = np.repeat(start.strengths[None], n, axis=0), np.full(n, float(start.tie))
+    gain = np.full(n, np.inf)
+    for _ in range(FEW_STEPS):
+        slope, curve = _slope_and_curve(theta, nu, points, ties, meetings)
+        with np.errstate(invalid="ignore", over="ignore"):
+            step = np.clip(np.linalg.solve(curve, slope[:, :, None])[:, :, 0], -5.0, 5.0)
+            gain = (step * slope).sum(axis=1) / 2
+            theta[:, : m - 1] += step[:, : m - 1]
+            nu += step[:, m - 1]
+        if (gain <= NEARBY * meetings * m**2).all():
+            break
+    return theta, (gain <= NEARBY * meetings * m**2) & np.isfinite(theta).all(axis=1)
+
+
+def _slope_and_curve(theta: Any, nu: Any, points: Any, ties: Any, meetings: float) -> tuple[Any, Any]:
+    """Return gradients (n, m) and negative Hessians over all strengths but the last, and the tie weight.
+
+    Weights of a pair are s_i/s_j, s_j/s_i and the tie's, with s = exp(θ/2): no exponential per pair is needed.
+    """
+    n, m = points.shape
+    root, even_weight = np.exp(theta / 2), np.exp(nu)
+    ahead = root[:, :, None] / root[:, None, :]
+    behind = ahead.swapaxes(1, 2)
+    share = 1 / (ahead + behind + even_weight[:, None, None])
+    lead = (ahead - behind) * share / 2  # of what i gets from j, beyond a half
+    even = even_weight[:, None, None] * share
+    rows = np.arange(m)
+    even[:, rows, rows] = 0.0
+    spread = meetings * (0.25 - lead**2 - even / 4)
+    spread[:, rows, rows] = 0.0
+    slope = np.empty((n, m))
+    slope[:, : m - 1] = (points - meetings * (lead.sum(axis=2) + (m - 1) / 2))[:, : m - 1]
+    slope[:, m - 1] = ties - meetings * even.sum(axis=(1, 2)) / 2
+    curve = np.zeros((n, m, m))
+    curve[:, : m - 1, : m - 1] = -spread[:, : m - 1, : m - 1]
+    curve[:, rows, rows] = spread.sum(axis=2)
+    across = -meetings * (even * lead).sum(axis=2)
+    curve[:, : m - 1, m - 1] = curve[:, m - 1, : m - 1] = across[:, : m - 1]
+    curve[:, m - 1, m - 1] = meetings * (even * (1 - even)).sum(axis=(1, 2)) / 2
+    curve[:, rows, rows] += (1e-13 * curve[:, rows, rows].max(axis=1) + 1e-300)[:, None]
+    return slope, curve
 
 
 def _climb(points: Any, ties: Any, met: Any, has_ties: bool) -> tuple[Any, Any, Any]:

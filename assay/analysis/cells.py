@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.impute import ABSENT, OK, FoldScores
+from assay.analysis.impute import ABSENT, FAILED, NOT_OWN, OK, FoldScores
 
 __all__ = ["TaskCell", "make_cells"]
 
@@ -40,6 +40,7 @@ def make_cells(scores: FoldScores, constraints: dict[str, str]) -> list[TaskCell
             if (state == ABSENT).all():
                 continue
             done = scores.values[rows, j][state == OK]
+            done = done[np.isfinite(done)]
             out.append(
                 TaskCell(
                     task=task,
@@ -50,7 +51,7 @@ def make_cells(scores: FoldScores, constraints: dict[str, str]) -> list[TaskCell
                     mean=float(done.mean()) if len(done) else None,
                     std=float(np.std(done, ddof=1)) if len(done) > 1 else None,
                     n=len(done),
-                    fails=int((state != OK).sum()),
+                    fails=int(((state == FAILED) | (state == NOT_OWN)).sum()),
                 )
             )
     return out

@@ -9,8 +9,9 @@ from math import isfinite, isnan, sqrt
 from statistics import fmean, variance
 from typing import Any
 
-from assay.analysis.leaderboard import NOT_ITS_OWN, trust
+from assay.analysis.trust import trust
 from assay.errors import ConfigError, UserError
+from assay.results.scores import NOT_ITS_OWN
 
 __all__ = [
     "Comparison",

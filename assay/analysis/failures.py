@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 __all__ = ["CATEGORIES", "Count", "Failures", "category_of", "count_failures"]
 
 CATEGORIES = ("memory", "time", "data", "implementation")
+SIZES = (
+    (1e3, "fewer than 1,000 rows"),
+    (1e4, "1,000 to 10,000"),
+    (1e5, "10,000 to 100,000"),
+    (float("inf"), "100,000 and more"),
+)
 # Texts of errors that come from what the data are like: rare classes, validation parts without a class, columns.
 DATA = re.compile(
     r"least populated class|number of classes|only one class|single class|unseen|unknown categor|"
@@ -31,7 +38,10 @@ class Count:
 
 @dataclass(frozen=True)
 class Failures:
-    """Counts by framework, by task and by constraint, worst first, and examples of messages."""
+    """Counts by framework, task, type and constraint, worst first, by size, smallest first, and examples of messages.
+
+    `by_size` is empty where the number of rows of no task is known.
+    """
 
     jobs: int
     failed: int
@@ -39,6 +49,7 @@ class Failures:
     by_task: tuple[Count, ...]
     by_type: tuple[Count, ...]
     by_constraint: tuple[Count, ...]
+    by_size: tuple[Count, ...]
     examples: tuple[dict[str, Any], ...]
 
 
@@ -57,8 +68,8 @@ def category_of(status: str, message: str) -> str:
     return "implementation" if status == "invalid_predictions" else ""
 
 
-def count_failures(table: Any) -> Failures:
-    """Count the jobs of a scores table of one metric per job."""
+def count_failures(table: Any, sizes: Mapping[tuple[str, str], float] | None = None) -> Failures:
+    """Count the jobs of a scores table of one metric per job; `sizes` are rows of tasks, by task and task_id."""
     table = table.assign(
         category=[
             category_of(s, m) for s, m in zip(table["status"], table["message"].astype(str), strict=True)
@@ -78,8 +89,16 @@ def count_failures(table: Any) -> Failures:
         by_task=_counts(table, "task"),
         by_type=_counts(table, "type"),
         by_constraint=_counts(table, "constraint"),
+        by_size=_by_size(table, sizes or {}),
         examples=tuple({str(k): v for k, v in one.items()} for one in examples.to_dict("records")),
     )
+
+
+def _by_size(table: Any, sizes: Mapping[tuple[str, str], float]) -> tuple[Count, ...]:
+    rows = [sizes.get(key, 0.0) for key in zip(table["task"], table["task_id"], strict=True)]
+    named = table.assign(size=[next((name for most, name in SIZES if 0 < n < most), "") for n in rows])
+    found = {count.name: count for count in _counts(named[named["size"] != ""], "size")}
+    return tuple(found[name] for _, name in SIZES if name in found)
 
 
 def _counts(table: Any, column: str) -> tuple[Count, ...]:

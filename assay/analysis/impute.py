@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import Any, Literal
 
 import numpy as np
 
-from assay.analysis.leaderboard import NOT_ITS_OWN
 from assay.errors import ConfigError, UserError
+from assay.results.scores import NOT_ITS_OWN
 
 __all__ = ["POLICIES", "Filter", "FoldScores", "gather", "labelled"]
 
@@ -26,11 +28,13 @@ class FoldScores:
         frameworks: names of the columns, in the table's order.
         roles: by framework: constant, baseline, framework or model.
         meta_learning: by framework: `marked`, `excluded` or empty.
-        tasks: names; `task_ids`, `types`, `metrics` and `higher` belong to them.
+        tasks: names to show, none twice; `keys` (task, task_id, task_digest, metric in the table), `task_ids`,
+            `types`, `metrics` and `higher` belong to them.
         task: (n) position in `tasks` of each row; rows of a task stand together, in the order of repeat and fold.
         fold: (n, 2) repeat and fold of each row.
         values: (n, m) in the metric's own direction; NaN where there is none, imputed or not.
-        state: (n, m) OK, FAILED (the framework's own failure), NOT_OWN (setup, data, lost) or ABSENT.
+        state: (n, m) OK (also where the metric is not defined), FAILED (the framework's own failure), NOT_OWN (setup,
+            data, lost) or ABSENT.
         imputed: (n, m) whether the value was filled in.
         policy: how.
     """
@@ -39,6 +43,7 @@ class FoldScores:
     roles: Mapping[str, str]
     meta_learning: Mapping[str, str]
     tasks: tuple[str, ...]
+    keys: tuple[tuple[str, ...], ...]
     task_ids: tuple[str, ...]
     types: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -63,8 +68,13 @@ class FoldScores:
         return next((name for name in self.frameworks if _is_forest(name)), "")
 
     def means(self) -> Any:
-        """Return (tasks, m) means over folds, higher being better; NaN where a fold has no value."""
-        return _by_task(self.scores, self.task, len(self.tasks))
+        """Return (tasks, m) means over folds, higher being better; NaN where a fold has no value.
+
+        Sums are exact, so that the same scores in another order of folds have the same mean, and tie.
+        """
+        parts = np.split(self.scores, np.flatnonzero(np.diff(self.task)) + 1)  # rows of a task stand together
+        means = [[fsum(folds) / len(part) for folds in part.T.tolist()] for part in parts if len(part)]
+        return np.array(means, dtype=float).reshape(len(self.tasks), len(self.frameworks))
 
     def keep(self, frameworks: Sequence[str]) -> FoldScores:
         """Return the same folds with these frameworks only."""
@@ -87,40 +97,54 @@ class FoldScores:
         return kept, (f"{said} (--include-marked)",)
 
     def complete(self) -> tuple[FoldScores, tuple[str, ...]]:
-        """Return the tasks on which every framework has a value for every fold, and what was left out."""
-        holes = np.isnan(self.values).any(axis=1)
-        bad = np.unique(self.task[holes])
-        if not len(bad):
-            return self, ()
-        names = [self.tasks[i] for i in bad]
-        listed = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-        return self.without_tasks(set(bad.tolist())), (
-            f"{len(names)} of {len(self.tasks)} tasks are left out, because not all have a score there: {listed}.",
+        """Return the folds on which every framework has a value, and what was left out.
+
+        Frameworks without any value are left out first, and, while no fold is shared by all, the one that met the
+        fewest tasks: one whose environment is missing must not take everybody's ranks away.
+        """
+        has = ~np.isnan(self.values)
+        met = _any_by_task(has, self.task, len(self.tasks)).sum(axis=0)
+        kept = [j for j in range(len(self.frameworks)) if met[j]]
+        while kept and not has[:, kept].all(axis=1).any():
+            kept.remove(min(reversed(kept), key=lambda j: met[j]))
+        out = [name for j, name in enumerate(self.frameworks) if j not in kept]
+        notes = []
+        if out and kept:
+            notes.append(f"Left out, because no score of theirs can be compared: {', '.join(out)}.")
+        shared = has[:, kept].all(axis=1) if kept else np.zeros(len(has), dtype=bool)
+        left = self.keep([self.frameworks[j] for j in kept])._rows(shared)
+        lost = [task for task in self.tasks if task not in set(left.tasks)]
+        if lost and kept:
+            listed = ", ".join(lost[:5]) + (" …" if len(lost) > 5 else "")
+            notes.append(
+                f"{len(lost)} of {len(self.tasks)} tasks are left out, because not all have a score there: {listed}."
+            )
+        folds = int(np.isin(self.task, [self.tasks.index(task) for task in left.tasks]).sum()) - len(
+            left.task
         )
+        if folds:
+            notes.append(f"{folds} folds of other tasks are left out, because not all have a score there.")
+        return left, tuple(notes)
 
     def without_tasks(self, positions: set[int]) -> FoldScores:
         """Return all tasks but those at these positions."""
-        kept = [i for i in range(len(self.tasks)) if i not in positions]
-        place = {old: new for new, old in enumerate(kept)}
-        rows = np.array([position in place for position in self.task.tolist()], dtype=bool)
-        pick: dict[str, Any] = {
-            name: tuple(getattr(self, name)[i] for i in kept)
-            for name in ("tasks", "task_ids", "types", "metrics", "higher")
-        }
-        return replace(
-            self,
-            **pick,
-            task=np.array([place[i] for i in self.task[rows].tolist()], dtype=np.int64),
-            fold=self.fold[rows],
-            values=self.values[rows],
-            state=self.state[rows],
-            imputed=self.imputed[rows],
-        )
+        return self._rows(~np.isin(self.task, list(positions)))
+
+    def _rows(self, rows: Any) -> FoldScores:
+        """Return these folds, and the tasks that have one of them."""
+        kept, task = np.unique(self.task[rows], return_inverse=True)
+        of_tasks = ("tasks", "keys", "task_ids", "types", "metrics", "higher")
+        pick: dict[str, Any] = {name: tuple(getattr(self, name)[i] for i in kept) for name in of_tasks}
+        of_rows = ("fold", "values", "state", "imputed")
+        return replace(self, **pick, task=task, **{name: getattr(self, name)[rows] for name in of_rows})
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which rows of a scores table to look at; empty means all. `metric` empty means the one that was optimised."""
+    """Which rows of a scores table to look at; empty means all.
+
+    `metric` empty means the one that was optimised, or, with `any_metric`, all of them.
+    """
 
     types: tuple[str, ...] = ()
     constraint: str = ""
@@ -128,12 +152,14 @@ class Filter:
     frameworks: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
+    any_metric: bool = False
 
     def apply(self, table: Any) -> Any:
         """Return the rows that are asked for, of all frameworks; raises UserError where nothing is left."""
-        table = (
-            table[table["metric"] == self.metric] if self.metric else table[table["optimised"].astype(bool)]
-        )
+        if self.metric:
+            table = table[table["metric"] == self.metric]
+        elif not self.any_metric:
+            table = table[table["optimised"].astype(bool)]
         table = _kept(table, not table.empty, "--metric", self.metric)
         types = [one for name in self.types for one in _TYPES.get(name, (name,))]
         table = _chosen(table, "type", types, "--type")
@@ -142,10 +168,14 @@ class Filter:
 
     def choose(self, table: Any) -> Any:
         """Return the rows of the frameworks that are asked for; the others may still be needed to impute with."""
+        for option, names in (("--framework", self.frameworks), ("--exclude", self.exclude)):
+            unknown = [name for name in names if not (table["framework"] == name).any()]
+            if unknown:
+                known = ", ".join(sorted(table["framework"].unique())[:20])
+                raise UserError(
+                    f"No row is of the framework {', '.join(unknown)}, which {option} names. There are: {known}."
+                )
         table = _chosen(table, "framework", self.frameworks, "--framework")
-        unknown = [name for name in self.exclude if not (table["framework"] == name).any()]
-        if unknown:
-            raise UserError(f"No row is of the framework {', '.join(unknown)}, which --exclude names.")
         return _kept(
             table[~table["framework"].isin(self.exclude)],
             not table["framework"].isin(self.exclude).all(),
@@ -192,24 +222,38 @@ def labelled(table: Any) -> Any:
 
     Baselines and the constant predictor are matched by budget: a differing name of their constraint is no difference.
     """
-    import pandas as pd
-
     keys = ["framework", "version", "params", "constraint"]
-    found = table[[*keys, "budget_s", "role"]].drop_duplicates()
-    several = found.loc[found["role"] != "constant", "budget_s"].nunique(dropna=False) > 1
+    found = table[[*keys, "budget_s", "cores", "role"]].drop_duplicates()
+    others = found[found["role"] != "constant"]
+    same = ["framework", "version", "params"]
+    several = (
+        len(others[["budget_s", "cores"]].drop_duplicates()) > 1
+        or others.groupby(same)["constraint"].nunique().gt(1).any()
+    )
+    versions = found.groupby("framework")["version"].nunique()
+    params = found.groupby(["framework", "version"])["params"].nunique()
     labels = {}
     for row in found.itertuples(index=False):
-        same = found[found["framework"] == row.framework]
         label = row.framework
-        if same["version"].nunique() > 1:
+        if versions[row.framework] > 1:
             label += f":{row.version}"
-        if same.loc[same["version"] == row.version, "params"].nunique() > 1:
-            label += f" {row.params}"
+        if params[row.framework, row.version] > 1:
+            label += f" {_shown_params(row.params)}"
         if several and row.role != "constant":
             label += f" @{row.constraint}"
-        labels[tuple(getattr(row, key) for key in keys)] = label
-    index = pd.MultiIndex.from_frame(table[keys])
-    return table.assign(label=index.map(labels))
+        labels[tuple(getattr(row, key) for key in keys)] = label.rstrip()
+    groups = table.groupby(keys, sort=False, dropna=False)
+    names = [labels[key] for key in groups.size().index]
+    return table.assign(label=np.array(names, dtype=object)[groups.ngroup().to_numpy()])
+
+
+def _shown_params(text: str) -> str:
+    """Return `a=1,b=2` for params as JSON, and other texts as they are."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    return ",".join(f"{key}={value}" for key, value in found.items()) if isinstance(found, dict) else text
 
 
 def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False) -> FoldScores:
@@ -235,9 +279,13 @@ def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False
     values, state = np.full((n, m), np.nan), np.full((n, m), ABSENT, dtype=np.int8)
     status = table["status"].to_numpy()
     value = table["value"].to_numpy(dtype=float)
-    good = (status == "ok") & np.isfinite(value)
-    values[rows[good], column[good]] = value[good]
+    good = status == "ok"
+    values[rows, column] = np.where(good & np.isfinite(value), value, np.nan)  # of several the last counts
     state[rows, column] = np.where(good, OK, np.where(np.isin(status, NOT_ITS_OWN), NOT_OWN, FAILED))
+    if not table["origin"].eq("assay").all():
+        # There a failure may leave no row; a framework that never met a task (of another type) did not fail on it.
+        met = _any_by_task(state != ABSENT, order["task"].to_numpy(), len(tasks["tasks"]))
+        state[(state == ABSENT) & met[order["task"].to_numpy()]] = FAILED
     first = table.drop_duplicates("label").set_index("label")
     found = FoldScores(
         frameworks=frameworks,
@@ -251,21 +299,15 @@ def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False
         imputed=np.zeros((n, m), dtype=bool),
         policy=policy,
     )
-    is_foreign = not table["origin"].eq("assay").all()
-    return _fill(found, policy, impute_not_own, is_foreign)
+    return _fill(found, policy, impute_not_own)
 
 
-def _fill(found: FoldScores, policy: Policy, impute_not_own: bool, is_foreign: bool) -> FoldScores:
+def _fill(found: FoldScores, policy: Policy, impute_not_own: bool) -> FoldScores:
     if policy == "none":
         return found
-    # A framework that never met a task type (auto-sklearn 2 on regression) did not fail there.
-    met = np.zeros((len(found.tasks), len(found.frameworks)), dtype=bool)
-    np.logical_or.at(met, found.task, found.state != ABSENT)
     wanted = found.state == FAILED
     if impute_not_own:
         wanted |= found.state == NOT_OWN
-    if is_foreign:
-        wanted |= (found.state == ABSENT) & met[found.task]
     fill = _fillers(found, policy)
     filled = wanted & ~np.isnan(fill)[:, None]
     values = np.where(filled, fill[:, None], found.values)
@@ -311,23 +353,43 @@ def _codes(column: Any) -> tuple[tuple[str, ...], Any]:
 
 
 def _task_codes(table: Any) -> tuple[dict[str, Any], Any]:
-    """Return what is known of each task, and the position of each row's."""
+    """Return what is known of each task, and the position of each row's.
+
+    One name may stand for several ids, metrics or states of a file: these are several tasks, named apart. One that
+    could not be read has nothing that could be mixed up with the others of its name.
+    """
     import pandas as pd
 
-    keys = table["task"].str.cat([table["task_id"], table["metric"]], sep="\0")
-    codes = pd.factorize(keys)[0]
+    columns = ["task", "task_id", "task_digest", "metric"]
+    codes = pd.factorize(table["task"].str.cat([table[name] for name in columns[1:]], sep="\0"))[0]
     first = table.iloc[pd.Series(codes).drop_duplicates().index]
-    further = first["task_id"].where(first["task_id"] != "", first["metric"])
-    twice = first["task"].duplicated(keep=False)
-    shown = first["task"].where(~twice, first["task"] + "/" + further)
+    has_results = ~table["status"].isin(NOT_ITS_OWN).groupby(codes).all().to_numpy()
     known = {
-        "tasks": tuple(shown),
+        "tasks": tuple(_told_apart(first, has_results)),
+        "keys": tuple(first[columns].itertuples(index=False, name=None)),
         "task_ids": tuple(plain_id(one) for one in first["task_id"]),
         "types": tuple(first["type"]),
         "metrics": tuple(first["metric"]),
         "higher": tuple(bool(one) for one in first["higher_is_better"]),
     }
     return known, codes
+
+
+def _told_apart(tasks: Any, has_results: Any) -> list[str]:
+    """Return the name of each task, with what it differs in from those of the same name behind it."""
+    shown = tasks["task"].to_numpy(dtype=object).copy()
+    for name, own in tasks[has_results].groupby("task", sort=False):
+        for column, digits in (("task_id", None), ("metric", None), ("task_digest", 6)):
+            if own[column].nunique() > 1:
+                same = (tasks["task"] == name).to_numpy()
+                shown[same] = [f"{name}/{one[:digits]}" for one in tasks.loc[same, column]]
+                break
+    seen: dict[str, int] = {}
+    for at in np.argsort(~has_results, kind="stable"):  # what is still equal differs in more than one of them
+        name = str(shown[at])
+        seen[name] = seen.get(name, 0) + 1
+        shown[at] = name if seen[name] == 1 else f"{name}/{seen[name]}"
+    return [str(name) for name in shown]
 
 
 def plain_id(task_id: str) -> str:
@@ -349,7 +411,7 @@ def _row_codes(table: Any, task: Any) -> tuple[Any, Any]:
     return groups.ngroup().to_numpy(), groups.size().reset_index()
 
 
-def _by_task(scores: Any, task: Any, n_tasks: int) -> Any:
-    sums = np.zeros((n_tasks, scores.shape[1]))
-    np.add.at(sums, task, scores)
-    return sums / np.bincount(task, minlength=n_tasks)[:, None]
+def _any_by_task(own: Any, task: Any, n_tasks: int) -> Any:
+    out = np.zeros((n_tasks, own.shape[1]), dtype=bool)
+    np.logical_or.at(out, task, own)
+    return out

@@ -1,17 +1,20 @@
-"""Who is ahead: average ranks over tasks, with failures imputed and counted. Pure: rows in, records out."""
+"""Standings over all tasks: rank and Elo with intervals, tie groups, scores, times, failures; and the trust line."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
-__all__ = ["Cell", "Leaderboard", "Standing", "make_leaderboard", "trust"]
+import numpy as np
 
-# Not the framework's result: such rows are neither imputed nor ranked, only counted.
-NOT_ITS_OWN = ("setup", "data", "lost")
+from assay.analysis.impute import ABSENT, NOT_OWN, OK, FoldScores, Policy, gather, labelled
+from assay.analysis.pairwise import MIN_TASKS, Pairwise, compare_pairwise
+from assay.analysis.ranks import task_ranks
+from assay.analysis.scaled import scale_from_worst
+from assay.analysis.trust import trust
+
+__all__ = ["Cell", "Leaderboard", "Standing", "make_leaderboard"]
 
 
 @dataclass(frozen=True)
@@ -26,21 +29,40 @@ class Cell:
 
 @dataclass(frozen=True)
 class Standing:
-    """One framework over all tasks; `rank` is the average rank, 1 is best, ties share.
+    """One framework over all tasks.
 
-    `fit_share` is the longest fit as a share of its budget, jobs that were stopped included. `meta_learning` is
-    the framework's own word on it (see its toml); `excluded` ones have no rank unless they were asked for.
+    Attributes:
+        rank: average rank over the `tasks` that all ranked frameworks have, 1 is best, ties share; None where it is
+            not ranked. `rank_low` and `rank_high` are its 95 % interval over tasks, None with too few of them.
+        group: number of the tie group by rank: its first is not clearly better than the others of it.
+        elo: Bradley–Terry strength with `anchor` at 1000, and its interval.
+        wins: tasks on which it is the best alone.
+        win_rate: share of comparisons with the others that it won, ties counting half.
+        scaled: mean over tasks of its score from the worst (0) to the best (1).
+        ok, failed, imputed: jobs that gave a score, that did not, and those of them that were filled in.
+        fit_s, row_s: medians of training and of inference per row, of jobs that gave a score.
+        fit_share: the longest fit as a share of its budget, jobs that were stopped included.
+        meta_learning: `marked`, `excluded` (no rank unless asked for) or empty.
     """
 
     framework: str
-    rank: float | None
-    wins: int
-    tasks: int
-    ok: int
-    failed: int
-    imputed: int
-    fit_s: float | None
-    constant_predictions: int
+    rank: float | None = None
+    rank_low: float | None = None
+    rank_high: float | None = None
+    group: int | None = None
+    elo: float | None = None
+    elo_low: float | None = None
+    elo_high: float | None = None
+    wins: int = 0
+    win_rate: float | None = None
+    scaled: float | None = None
+    tasks: int = 0
+    ok: int = 0
+    failed: int = 0
+    imputed: int = 0
+    fit_s: float | None = None
+    row_s: float | None = None
+    constant_predictions: int = 0
     fit_share: float | None = None
     meta_learning: str = ""
 
@@ -53,208 +75,156 @@ class Leaderboard:
     cells: Mapping[tuple[str, str], Cell]
     metrics: Mapping[str, str]
     higher_is_better: Mapping[str, bool]
+    anchor: str
+    draws: int
+    n_tasks: int
     trust: str
     warnings: tuple[str, ...]
 
 
-def make_leaderboard(rows: Sequence[Mapping[str, Any]], include_marked: bool = False) -> Leaderboard:
-    """Rank the frameworks of results rows by the first metric of each task.
+def make_leaderboard(
+    table: Any,
+    random: np.random.Generator,
+    policy: Policy = "constant",
+    draws: int = 1000,
+    include_marked: bool = False,
+    impute_not_own: bool = False,
+    frameworks: Sequence[str] = (),
+) -> Leaderboard:
+    """Rank the frameworks of a scores table that has one metric per task.
 
-    A failed fold counts as the constant predictor's result on that fold, as in the AMLB paper; where the constant
-    predictor was not run, as the worst result of that fold. A framework is ranked on the tasks it has results
-    (or imputed ones) for; average ranks compare fairly only when all have all tasks, else a warning says so.
-    Frameworks that cannot be evaluated cleanly, because what they learned beforehand may hold the very tasks, are
-    shown without a rank, and do not push others down, unless `include_marked`.
+    A failed fold counts as the constant predictor's result on that fold, as in the AMLB paper; where that was not
+    run, as the worst result of the fold. Ranks compare on the folds that all ranked frameworks have. Frameworks that
+    cannot be evaluated cleanly, because what they learned beforehand may hold the very tasks, are shown without a
+    rank, and do not push others down, unless `include_marked`.
+
+    Args:
+        table: rows of the scores table.
+        random: where the draws of tasks come from.
+        policy: what a failure counts as.
+        draws: how many draws of tasks the intervals are from.
+        include_marked: rank all.
+        impute_not_own: whether `setup`, `data` and `lost` count as failures too.
+        frameworks: labels to show; empty for all. The others still serve to impute with.
     """
-    names, tasks = _names(rows), _tasks(rows)
-    by_task: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        by_task[tasks[row["task_digest"]]].append(row)
-    cells: dict[tuple[str, str], Cell] = {}
-    metrics: dict[str, str] = {}
-    better: dict[str, bool] = {}
-    for task, own in by_task.items():
-        # A task that could not be read does not know its own type, hence not its metric.
-        first = next((row for row in own if row["status"] not in NOT_ITS_OWN), own[0])
-        metrics[task] = first["metric"]
-        better[task] = bool(first["higher_is_better"][metrics[task]])
-        for name, cell in _cells(own, names, better[task]).items():
-            cells[task, name] = cell
-    unranked = {
-        names[_identity(row)] for row in rows if row.get("meta_learning") == "excluded" and not include_marked
+    table = labelled(table)
+    has_constant = (table["role"] == "constant").any()
+    policy = "worst" if policy == "constant" and not has_constant else policy
+    scores = gather(table, policy, impute_not_own)
+    if frameworks:
+        scores, table = scores.keep(frameworks), table[table["label"].isin(frameworks)]
+    ranked, _ = scores.ranked(include_marked)
+    compared, left_out = ranked.complete()
+    ranks = task_ranks(compared.means()) if compared.tasks else np.empty((0, 0))
+    pairs = compare_pairwise(compared, random, draws) if ranks.shape[1] > 1 and draws else None
+    standings = _standings(table, scores, compared, ranks, pairs)
+    cells = _cells(scores)
+    shown = {
+        task: at for at, task in enumerate(scores.tasks) if any((task, f) in cells for f in scores.frameworks)
     }
-    ranks = _ranks({key: cell for key, cell in cells.items() if key[1] not in unranked}, better)
-    standings = [_standing(name, rows, names, cells, ranks) for name in sorted(set(names.values()))]
-    standings.sort(key=lambda s: (s.rank is None, s.rank or 0.0, s.framework))
     return Leaderboard(
-        tuple(standings), cells, metrics, better, trust(rows), _warnings(rows, standings, cells)
+        standings=standings,
+        cells=cells,
+        metrics={task: scores.metrics[at] for task, at in shown.items()},
+        higher_is_better={task: scores.higher[at] for task, at in shown.items()},
+        anchor=pairs.anchor if pairs else "",
+        draws=draws if pairs and len(compared.tasks) >= MIN_TASKS else 0,
+        n_tasks=len(compared.tasks),
+        trust=trust(table),
+        warnings=(*left_out, *_warnings(table, scores, standings, policy)),
     )
 
 
-def _tasks(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return a display name per task digest: one name may stand for several metrics, splits or states of a file.
-
-    Tasks with nothing but `data`, `setup` and `lost` rows have no results that could be mixed up.
-    """
-    named: dict[str, dict[str, str]] = defaultdict(dict)
-    out = {}
-    for row in rows:
-        out[row["task_digest"]] = row["task"]
-        if row["status"] not in NOT_ITS_OWN:
-            named[row["task"]][row["task_digest"]] = row["metric"]
-    for name, metrics in named.items():
-        for digest, metric in metrics.items() if len(metrics) > 1 else ():
-            twins = list(metrics.values()).count(metric) > 1
-            out[digest] = f"{name}/{metric}" + (f"/{digest[:6]}" if twins else "")
-    return out
-
-
-def _names(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, str, str], str]:
-    """Return a display name per framework, version, parameters and constraint, as short as is unambiguous."""
-    found: dict[tuple[str, str, str, str], None] = {}
-    for row in rows:
-        found[_identity(row)] = None
-    names = {}
-    for identity in found:
-        name, version, params, constraint = identity
-        same = [other for other in found if other[0] == name]
-        label = name
-        if len({other[1] for other in same}) > 1:
-            label += f":{version}"
-        if len({other[2] for other in same if other[1] == version}) > 1:
-            label += f" {params}"
-        if len({other[3] for other in found}) > 1:
-            label += f" @{constraint}"
-        names[identity] = label
-    return names
-
-
-def _identity(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    params = ",".join(f"{key}={value}" for key, value in sorted(row["params"].items()))
-    return row["framework"], row["version"], params, row["constraint"]
-
-
-def _cells(
-    rows: Sequence[Mapping[str, Any]], names: Mapping[tuple[str, str, str, str], str], higher_is_better: bool
-) -> dict[str, Cell]:
-    # Another run seed is another look at the same fold.
-    folds: dict[tuple[int, int, int], dict[str, Mapping[str, Any]]] = defaultdict(dict)
-    for row in rows:
-        folds[row["repeat"], row["fold"], row["run_seed"]][names[_identity(row)]] = row
-    gathered: dict[str, list[tuple[float | None, bool]]] = defaultdict(list)
-    for own in folds.values():
-        fill = _fill(own.values(), higher_is_better)
-        for name, row in own.items():
-            if row["status"] not in NOT_ITS_OWN:
-                failed = row["status"] != "ok"
-                gathered[name].append((fill if failed else row["score"], failed))
-    out = {}
-    for name, entries in gathered.items():
-        values = [value for value, _ in entries if value is not None]
-        out[name] = Cell(
-            mean=sum(values) / len(values) if values else None,
-            folds=len(entries),
-            failed=sum(failed for _, failed in entries),
-            imputed=sum(failed and value is not None for value, failed in entries),
-        )
-    return out
-
-
-def _fill(rows: Iterable[Mapping[str, Any]], higher_is_better: bool) -> float | None:
-    """Return what a failed fold counts as: the constant predictor, else the worst result there is."""
-    found = [row for row in rows if row["status"] == "ok" and row["score"] is not None]
-    constant = [row["score"] for row in found if row["role"] == "constant"]
-    if constant:
-        return float(constant[0])
-    scores = [row["score"] for row in found]
-    return (min(scores) if higher_is_better else max(scores)) if scores else None
-
-
-def _ranks(cells: Mapping[tuple[str, str], Cell], better: Mapping[str, bool]) -> dict[tuple[str, str], float]:
-    ranks = {}
-    for task, higher in better.items():
-        scored = [
-            (name, cell.mean) for (own, name), cell in cells.items() if own == task and cell.mean is not None
-        ]
-        for name, mean in scored:
-            ahead = sum((other > mean) if higher else (other < mean) for _, other in scored)
-            level = sum(other == mean for _, other in scored)
-            ranks[task, name] = ahead + (level + 1) / 2
-    return ranks
-
-
-def _standing(
-    name: str,
-    rows: Sequence[Mapping[str, Any]],
-    names: Mapping[tuple[str, str, str, str], str],
-    cells: Mapping[tuple[str, str], Cell],
-    ranks: Mapping[tuple[str, str], float],
-) -> Standing:
-    own = [row for row in rows if names[_identity(row)] == name]
-    mine = [rank for (_, other), rank in ranks.items() if other == name]
-    times = [row["fit_s"] for row in own if row["status"] == "ok" and row["fit_s"] is not None]
-    shares = [row["fit_s"] / row["budget_s"] for row in own if row["fit_s"] is not None and row["budget_s"]]
-    return Standing(
-        framework=name,
-        rank=sum(mine) / len(mine) if mine else None,
-        wins=sum(rank == 1.0 for rank in mine),
-        tasks=len(mine),
-        ok=sum(row["status"] == "ok" for row in own),
-        failed=sum(row["status"] != "ok" for row in own),
-        imputed=sum(cell.imputed for (_, other), cell in cells.items() if other == name),
-        fit_s=median(times) if times else None,
-        constant_predictions=sum(
-            bool(row["constant_predictions"]) and row["role"] != "constant" for row in own
-        ),
-        fit_share=max(shares, default=None),
-        meta_learning=str(own[0].get("meta_learning", "")),
-    )
-
-
-def trust(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the line that says under which conditions the rows were made."""
-    if not rows:
-        return "no rows"
-    tiers = _counted(rows, "enforcement")
-    blind = _counted([row for row in rows if row["blindness"]], "blindness")
-    contended = sum(bool(row["contended"]) for row in rows)
-    starts = _counted([row for row in rows if row["start"]], "start")
-    busy = f"contended {contended} of {len(rows)}"
-    return f"tier {tiers or '–'} · blindness {blind or '–'} · {busy} · start {starts or '–'}"
-
-
-def _counted(rows: Sequence[Mapping[str, Any]], key: str) -> str:
-    counts: dict[str, int] = defaultdict(int)
-    for row in rows:
-        counts[str(row[key])] += 1
-    if len(counts) == 1:
-        return next(iter(counts))
-    return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
-
-
-def _warnings(
-    rows: Sequence[Mapping[str, Any]],
-    standings: Sequence[Standing],
-    cells: Mapping[tuple[str, str], Cell],
-) -> tuple[str, ...]:
+def _standings(
+    table: Any, scores: FoldScores, compared: FoldScores, ranks: Any, pairs: Pairwise | None
+) -> tuple[Standing, ...]:
+    scaled, jobs = _mean_scaled(compared), _by_framework(table)
+    imputed = dict(zip(scores.frameworks, scores.imputed.sum(axis=0).tolist(), strict=True))
     out = []
-    folds: dict[str, set[int]] = defaultdict(set)
-    for (task, _), cell in cells.items():
-        folds[task].add(cell.folds)
-    uneven = [task for task, counts in folds.items() if len(counts) > 1]
-    if uneven:
-        out.append(
-            f"Not all frameworks have the same folds of {', '.join(sorted(uneven)[:5])}: means differ in them."
+    for name in sorted(scores.frameworks):
+        said = {**jobs[name], "imputed": imputed[name]}
+        if name in compared.frameworks and compared.tasks:
+            own = ranks[:, compared.frameworks.index(name)]
+            said |= {"rank": float(own.mean()), "wins": int((own == 1.0).sum()), "tasks": len(own)}
+            said |= {"scaled": scaled.get(name), **(_of_pairs(pairs, name) if pairs else {})}
+        out.append(Standing(framework=name, meta_learning=scores.meta_learning[name], **said))
+    return tuple(sorted(out, key=lambda s: (s.rank is None, s.rank or 0.0, s.framework)))
+
+
+def _of_pairs(pairs: Pairwise, name: str) -> dict[str, Any]:
+    at = pairs.frameworks.index(name)
+    numbers = ("rank_low", "rank_high", "elo", "elo_low", "elo_high", "win_rate")
+    found: dict[str, Any] = {key: _number(getattr(pairs, key)[at]) for key in numbers}
+    return {**found, "group": int(pairs.rank_group[at])}
+
+
+def _by_framework(table: Any) -> dict[str, dict[str, Any]]:
+    """Return what each framework's rows say by themselves."""
+    import pandas as pd
+
+    done = table["status"] == "ok"
+    budget = table["budget_s"].astype(float)
+    is_constant = table["constant_predictions"].eq(True) & (table["role"] != "constant")
+    frame = pd.DataFrame(
+        {
+            "label": table["label"],
+            "ok": done,
+            "failed": ~done,
+            "fit_s": table["fit_s"].astype(float).where(done),
+            "row_s": table["row_s"].astype(float).where(done),
+            "constant_predictions": is_constant,
+            "fit_share": table["fit_s"].astype(float) / budget.where(budget > 0),
+        }
+    )
+    how = {"ok": "sum", "failed": "sum", "fit_s": "median", "row_s": "median", "constant_predictions": "sum"}
+    found = frame.groupby("label").agg({**how, "fit_share": "max"})
+    counts = ("ok", "failed", "constant_predictions")
+    return {
+        str(name): {str(key): int(value) if key in counts else _number(value) for key, value in row.items()}
+        for name, row in found.to_dict("index").items()
+    }
+
+
+def _mean_scaled(compared: FoldScores) -> dict[str, float | None]:
+    if not compared.tasks:
+        return {}
+    values = scale_from_worst(compared).values
+    values = values[np.isfinite(values).all(axis=1)]
+    means = values.mean(axis=0).tolist() if len(values) else [None] * len(compared.frameworks)
+    return dict(zip(compared.frameworks, means, strict=True))
+
+
+def _number(value: Any) -> float | None:
+    """Return a float, infinite ones included; None where there is none."""
+    return None if value is None or np.isnan(value) else float(value)
+
+
+def _cells(scores: FoldScores) -> dict[tuple[str, str], Cell]:
+    """Return the cells of all tasks on which somebody has a result of its own: one that cannot be read has none."""
+    own = ~np.isin(scores.state, (NOT_OWN, ABSENT))
+    known = own & ~np.isnan(scores.values)
+    first = np.flatnonzero(np.diff(scores.task, prepend=-1))  # rows of a task stand together
+
+    def total(part: Any) -> Any:
+        return np.add.reduceat(part, first, axis=0).tolist()
+
+    sums, counts = total(np.where(known, scores.values, 0.0)), total(known.astype(int))
+    folds, failed = total(own.astype(int)), total((own & (scores.state != OK)).astype(int))
+    imputed = total(scores.imputed.astype(int))
+    return {
+        (task, name): Cell(
+            sums[t][j] / counts[t][j] if counts[t][j] else None, folds[t][j], failed[t][j], imputed[t][j]
         )
-    if len({row["enforcement"] for row in rows}) > 1:
+        for t, task in enumerate(scores.tasks)
+        for j, name in enumerate(scores.frameworks)
+        if folds[t][j]
+    }
+
+
+def _warnings(table: Any, scores: FoldScores, standings: Sequence[Standing], policy: str) -> list[str]:
+    out = []
+    if table["enforcement"].nunique() > 1:
         out.append("Rows of different tiers are mixed: their limits were not enforced alike.")
-    on = [
-        {task for (task, name), cell in cells.items() if name == standing.framework and cell.mean is not None}
-        for standing in standings
-        if standing.rank is not None or standing.meta_learning != "excluded"
-    ]
-    if any(tasks != on[0] for tasks in on):
-        out.append("Not all frameworks have results on the same tasks: average ranks are not comparable.")
     for standing in standings:
         if standing.meta_learning:
             out.append(_meta_learned(standing))
@@ -266,9 +236,9 @@ def _warnings(
     if over:
         said = ", ".join(f"{standing.framework} {standing.fit_share:.0%}" for standing in over)
         out.append(f"Longer than its budget took, at most: {said}.")
-    if any(standing.imputed for standing in standings) and not any(row["role"] == "constant" for row in rows):
+    if policy == "worst" and scores.imputed.any():
         out.append("Failed folds count as the worst result of the fold: the constant predictor was not run.")
-    return tuple(out)
+    return [*out, *scores.notes]
 
 
 def _meta_learned(standing: Standing) -> str:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
 
-from assay.analysis.bradley_terry import Tallies, fit, tally
+from assay.analysis.bradley_terry import Tallies, fit, fit_nearby, tally
 from assay.analysis.impute import FoldScores
 from assay.analysis.ranks import task_ranks
 from assay.errors import UserError
 
-__all__ = ["Pairwise", "compare_pairwise"]
+__all__ = ["MIN_TASKS", "Pairwise", "compare_pairwise", "tail_of"]
 
 ELO = 400 / log(10)
 ANCHOR = 1000.0
 UNBOUNDED = 12.0  # a log strength beyond this means: won, or lost, every comparison
 LEVEL = 0.95
+# Drawn from fewer tasks, samples are too much alike to say how far another suite would differ.
+MIN_TASKS = 5
+DIGITS = 9  # of log strengths: those of equal frameworks differ by rounding
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,14 @@ class Pairwise:
         wins, ties: (m, m) tasks on which the row's mean score is better than, or equal to, the column's.
         win_rate: (m) share of comparisons won on folds, ties counting half, every task counting alike.
         elo: (m) with `anchor` at 1000; `elo_low` and `elo_high` its interval; infinite where all were won or lost.
-        rank: (m) average rank over tasks; `rank_low` and `rank_high` its interval.
+        rank: (m) average rank over tasks; `rank_low` and `rank_high` its interval. NaN where there are no intervals.
         place: (m, 2) the places from 1 between which it comes out in 95 % of the draws.
-        group: (m) number of its tie group: the first of a group is not clearly better than the others of it.
+        group: (m) number of its tie group by strength: the first of a group is not clearly better than the others.
+        rank_group: (m) the same by average rank, in the order of average ranks.
         improvability: (m) mean over tasks of how much smaller its error would be if it were the best one's.
         mean_reciprocal_rank: (m).
         better: (m, m) share of the draws in which the row's strength is above the column's.
+        first_share: (m) share of the draws in which it is the strongest.
     """
 
     frameworks: tuple[str, ...]
@@ -53,9 +58,11 @@ class Pairwise:
     rank_high: Any
     place: Any
     group: Any
+    rank_group: Any
     improvability: Any
     mean_reciprocal_rank: Any
     better: Any
+    first_share: Any
 
 
 def compare_pairwise(
@@ -64,7 +71,7 @@ def compare_pairwise(
     """Compare all pairs on all folds; draw tasks with replacement for intervals.
 
     Folds of a task are no independent observations, so a task is drawn with all its folds; each task counts alike,
-    however many folds it has.
+    however many folds it has. With fewer than five tasks there are no intervals, and nobody is clearly better.
 
     Args:
         scores: folds × frameworks without holes.
@@ -75,22 +82,27 @@ def compare_pairwise(
     m, n_tasks = len(scores.frameworks), len(scores.tasks)
     if m < 2:
         raise UserError("At least two frameworks are needed to compare pairs.")
+    if not n_tasks:
+        raise UserError("There is no task on which all frameworks have a score.")
+    if np.isnan(scores.values).any():
+        raise UserError("Scores are missing: impute them (--impute), or leave out the tasks or frameworks.")
     points, ties = _points_by_task(scores)
     means = scores.means()
     ranks = task_ranks(means)
     weights = random.multinomial(n_tasks, np.full(n_tasks, 1 / n_tasks), size=draws).astype(float)
     everybody = n_tasks * (1 - np.eye(m))
     best = fit(Tallies(points.sum(axis=0), ties.sum(), everybody))
-    drawn = fit(Tallies(weights @ points, weights @ ties, everybody)).strengths
+    drawn = fit_nearby(weights @ points, weights @ ties, n_tasks, best).round(DIGITS)
     who, base = _anchor(scores, anchor)
-    elo, drawn_elo = _elo(best.strengths[None], base)[0], _elo(drawn, base)
+    elo, drawn_elo = _elo(best.strengths[None].round(DIGITS), base)[0], _elo(drawn, base)
     drawn_ranks = weights @ ranks / n_tasks
     order = np.lexsort((ranks.mean(axis=0), -elo))
-    low, high = _interval(drawn_elo)
-    rank_low, rank_high = _interval(drawn_ranks)
-    better = (drawn[:, :, None] > drawn[:, None, :]).mean(axis=0) + (
-        drawn[:, :, None] == drawn[:, None, :]
-    ).mean(axis=0) / 2
+    tail = tail_of(n_tasks)
+    low, high = _interval(drawn_elo, tail)
+    rank_low, rank_high = _interval(drawn_ranks, tail)
+    if n_tasks < MIN_TASKS:
+        low, high, rank_low, rank_high = (np.full(m, np.nan) for _ in range(4))
+    better = _share_above(drawn)
     wins, even = _matrix(means)
     pair = np.ix_(order, order)
     return Pairwise(
@@ -108,11 +120,13 @@ def compare_pairwise(
         rank=ranks.mean(axis=0)[order],
         rank_low=rank_low[order],
         rank_high=rank_high[order],
-        place=_places(drawn)[order],
-        group=_groups(better[pair]),
+        place=_places(drawn, tail)[order],
+        group=_groups(better[pair], tail) if n_tasks >= MIN_TASKS else np.ones(m, dtype=int),
+        rank_group=_rank_groups(ranks.mean(axis=0), drawn_ranks, n_tasks)[order],
         improvability=_improvability(scores, means)[order],
         mean_reciprocal_rank=(1 / ranks).mean(axis=0)[order],
         better=better[pair],
+        first_share=np.bincount(drawn.argmax(axis=1), minlength=m)[order] / max(draws, 1),
     )
 
 
@@ -135,16 +149,35 @@ def _anchor(scores: FoldScores, wanted: str) -> tuple[str, int | None]:
 
 
 def _elo(strengths: Any, base: int | None) -> Any:
-    """Return Elo (draws, m); infinite where a strength has no bound."""
-    middle = np.median(strengths, axis=1, keepdims=True)
-    far = strengths - middle
-    zero = strengths.mean(axis=1, keepdims=True) if base is None else strengths[:, [base]]
+    """Return Elo (draws, m); infinite where a strength has no bound, which then is no measure for the others."""
+    far = strengths - np.median(strengths, axis=1, keepdims=True)
+    bounded = np.abs(far) <= UNBOUNDED
+    zero = (strengths * bounded).sum(axis=1, keepdims=True) / np.maximum(
+        bounded.sum(axis=1, keepdims=True), 1
+    )
+    if base is not None:
+        zero = np.where(bounded[:, [base]], strengths[:, [base]], zero)
     elo = ANCHOR + ELO * (strengths - zero)
-    return np.where(far > UNBOUNDED, np.inf, np.where(far < -UNBOUNDED, -np.inf, elo))
+    return np.where(bounded, elo, np.where(far > 0, np.inf, -np.inf))
 
 
-def _interval(drawn: Any) -> tuple[Any, Any]:
-    tail = (1 - LEVEL) / 2
+def tail_of(n_tasks: int) -> float:
+    """Return the share of draws to cut off at each end of a 95 % interval: less than .025, the fewer tasks the less.
+
+    Means of drawn tasks spread less than means of new ones, and their quantiles are the normal's, not Student's:
+    percentiles are expanded for both.
+
+    References:
+        Hesterberg (2015), What teachers should know about the bootstrap, The American Statistician 69(4).
+    """
+    from scipy.special import ndtr, stdtrit
+
+    if n_tasks < 2:
+        return (1 - LEVEL) / 2
+    return float(ndtr(sqrt(n_tasks / (n_tasks - 1)) * stdtrit(n_tasks - 1, (1 - LEVEL) / 2)))
+
+
+def _interval(drawn: Any, tail: float) -> tuple[Any, Any]:
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="nearest")
     return low, high
 
@@ -158,21 +191,30 @@ def _share_above(drawn: Any) -> Any:
     return out
 
 
-def _places(drawn: Any) -> Any:
+def _places(drawn: Any, tail: float) -> Any:
     from scipy.stats import rankdata
 
-    low, high = _interval(rankdata(-drawn, axis=1, method="min"))
+    low, high = _interval(rankdata(-drawn, axis=1, method="min"), tail)
     return np.stack([low, high], axis=1).astype(int)
 
 
-def _groups(better: Any) -> Any:
+def _groups(better: Any, tail: float) -> Any:
     """Return tie groups: the next one begins with the first that the first of this one clearly beats."""
     group, first, number = np.ones(len(better), dtype=int), 0, 1
     for i in range(1, len(better)):
-        if better[first, i] > (1 + LEVEL) / 2:
+        if better[first, i] > 1 - tail:
             first, number = i, number + 1
         group[i] = number
     return group
+
+
+def _rank_groups(average: Any, drawn: Any, n_tasks: int) -> Any:
+    """Return tie groups by average rank, in the order of the frameworks that came in."""
+    out = np.ones(len(average), dtype=int)
+    if n_tasks >= MIN_TASKS:
+        order = np.argsort(average, kind="stable")
+        out[order] = _groups(_share_above(-drawn)[np.ix_(order, order)], tail_of(n_tasks))
+    return out
 
 
 def _matrix(means: Any) -> tuple[Any, Any]:

@@ -228,6 +228,8 @@ def _iman_davenport(friedman: Friedman, n: int, m: int) -> ImanDavenport:
     from scipy.stats import f
 
     def ratio(chi2: float) -> float:
+        if chi2 != chi2:
+            return nan
         rest = n * (m - 1) - chi2
         return (n - 1) * chi2 / rest if rest > 1e-9 * n * m else inf
 
@@ -273,7 +275,7 @@ def _check(scores: Any, frameworks: Sequence[str], control: str | None) -> None:
         raise UserError("Ranks compare frameworks: at least two are needed.")
     if scores.shape[0] < 1:
         raise UserError("There is no task on which all frameworks have a score.")
-    if np.isnan(scores).any():
+    if not np.isfinite(scores).all():
         raise UserError("Scores are missing: impute them (--impute), or leave out the tasks or frameworks.")
     if control is not None and control not in frameworks:
         raise UserError(f"Unknown control '{control}': give one of {', '.join(frameworks)}.")

@@ -10,7 +10,7 @@ import numpy as np
 from assay.analysis.impute import FoldScores
 from assay.errors import UserError
 
-__all__ = ["Scaled", "scale_from_forest", "scale_from_worst"]
+__all__ = ["Scaled", "in_gaps", "scale_from_forest", "scale_from_worst"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ def scale_from_forest(scores: FoldScores, reference: str = "") -> Scaled:
     """
     names = scores.frameworks
     found = reference or scores.forest
+    if reference and found not in names:
+        raise UserError(f"Scores are to be scaled from '{reference}': give one of {', '.join(names)}.")
     if found not in names:
         raise UserError(
             "Scores are scaled from the random forest, which is not among the rows. Run `random_forest`."
@@ -56,3 +58,23 @@ def _scale(scores: FoldScores, start: Any, means: Any, low: float, high: float, 
     values[~has_scale] = np.nan
     without = tuple(task for task, own in zip(scores.tasks, has_scale, strict=True) if not own)
     return Scaled(scores.frameworks, scores.tasks, values, low, high, reference, without)
+
+
+def in_gaps(scores: FoldScores) -> tuple[Any, tuple[str, ...]]:
+    """Return (tasks, m) means as shares of the gap from the constant predictor to the best, and what to know.
+
+    Tasks on which nobody is better than the constant predictor are left out. Without a constant predictor the means
+    stay as they are.
+    """
+    means = scores.means()
+    constant = [j for j, name in enumerate(scores.frameworks) if scores.roles[name] == "constant"]
+    if not constant:
+        return means, (
+            "Differences are in the metrics' own units: there is no constant predictor to scale by.",
+        )
+    start = means[:, constant[:1]]
+    gap = means.max(axis=1, keepdims=True) - start
+    use = gap[:, 0] > 0
+    flat = [task for task, own in zip(scores.tasks, use, strict=True) if not own]
+    notes = (f"Nobody is better than the constant predictor: {', '.join(flat)}, left out.",) if flat else ()
+    return (means[use] - start[use]) / gap[use], notes

@@ -10,8 +10,11 @@ import numpy as np
 
 from assay.analysis.impute import FoldScores
 from assay.analysis.ranks import critical_distance, task_ranks
+from assay.errors import UserError
 
 __all__ = ["LeftOut", "Sensitivity", "Variant", "detectable", "rank_variants"]
+
+ROUNDING = 1e-9  # ranks that differ by less are equal
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far the ranks depend on choices.
+    """How far the ranks depend on choices; frameworks are in the order of their ranks as they are.
 
     Attributes:
         detectable_rank: the difference of average ranks that Nemenyi's test could just have found.
@@ -61,15 +64,16 @@ def rank_variants(
         others: by name a function that gathers the same frameworks under another choice.
         alpha: the level of the differences that could have been seen.
     """
-    from assay.errors import UserError
-
+    if not scores.tasks:
+        raise UserError("There is no task on which all frameworks have a score.")
+    order = np.argsort(task_ranks(scores.means()).mean(axis=0), kind="stable")
+    scores = scores.keep([scores.frameworks[j] for j in order])
     names = scores.frameworks
     base = task_ranks(scores.means())
     variants = [Variant(f"impute {scores.policy}", tuple(base.mean(axis=0).tolist()))]
     for name, make in others.items():
         try:
-            other, _ = make().keep(names).complete()
-            variants.append(Variant(name, tuple(task_ranks(other.means()).mean(axis=0).tolist())))
+            variants.append(Variant(name, _ranks_of(make(), names)))
         except UserError as error:
             variants.append(Variant(name, None, str(error)))
     n = len(scores.tasks)
@@ -81,6 +85,14 @@ def rank_variants(
         detectable_win_rate=detectable(n, alpha),
         n_tasks=n,
     )
+
+
+def _ranks_of(scores: FoldScores, names: tuple[str, ...]) -> tuple[float, ...]:
+    other, _ = scores.keep([name for name in names if name in scores.frameworks]).complete()
+    out = [name for name in names if name not in other.frameworks]
+    if out:
+        raise UserError(f"{', '.join(out)} would have no scores to compare.")
+    return tuple(task_ranks(other.means()).mean(axis=0).tolist())
 
 
 def detectable(n_tasks: int, alpha: float = 0.05, power: float = 0.8) -> float | None:
@@ -108,6 +120,6 @@ def _leave_one_out(ranks: Any, scores: FoldScores) -> tuple[LeftOut, ...]:
         without = (base * n - ranks[t]) / (n - 1)
         j = int(np.argmax(np.abs(without - base)))
         first = int(np.argmin(without))
-        new = "" if first == leader else scores.frameworks[first]
+        new = scores.frameworks[first] if without[first] < without[leader] - ROUNDING else ""
         out.append(LeftOut(task, float(without[j] - base[j]), scores.frameworks[j], new))
     return tuple(sorted(out, key=lambda one: (one.new_leader == "", -abs(one.largest_change))))

@@ -78,25 +78,20 @@ def fit_times(table: Any) -> tuple[FitTime, ...]:
     return tuple(out)
 
 
-def inference_times(rows: Any) -> tuple[InferenceTime, ...]:
-    """Return seconds per row by batch size, of rows that carry `inference_s` (batch size to seconds)."""
-    found: dict[tuple[str, int], list[float]] = {}
-    for row in rows:
-        for batch, seconds in (row.get("inference_s") or {}).items():
-            if seconds is not None:
-                found.setdefault((row["framework"], int(batch)), []).append(seconds / int(batch))
+def inference_times(table: Any) -> tuple[InferenceTime, ...]:
+    """Return seconds per row by batch size, of a table with framework, batch and the seconds of such a batch."""
     out = []
-    for (framework, batch), seconds in sorted(found.items()):
+    for (framework, batch), own in table.groupby(["framework", "batch"], sort=True):
+        seconds = own["seconds"].to_numpy(dtype=float) / int(batch)
         lower, median, upper = np.quantile(seconds, [0.25, 0.5, 0.75])
-        out.append(InferenceTime(framework, batch, len(seconds), float(lower), float(median), float(upper)))
+        found = (str(framework), int(batch), len(seconds), float(lower), float(median), float(upper))
+        out.append(InferenceTime(*found))
     return tuple(out)
 
 
 def seconds_by_task(table: Any, scores: FoldScores, column: str) -> Any:
     """Return (tasks, m) medians over folds of a column of seconds, where there are any; NaN elsewhere."""
-    medians = table[table["status"] == "ok"].groupby(["task", "label"])[column].median()
-    out = np.full((len(scores.tasks), len(scores.frameworks)), nan)
-    for t, task in enumerate(scores.tasks):
-        for j, framework in enumerate(scores.frameworks):
-            out[t, j] = medians.get((task.split("/")[0], framework), nan)
-    return out
+    keys = ["task", "task_id", "task_digest", "metric", "label"]
+    medians = table[table["status"] == "ok"].groupby(keys)[column].median().to_dict()
+    rows = [[medians.get((*key, name), nan) for name in scores.frameworks] for key in scores.keys]
+    return np.array(rows, dtype=float).reshape(len(scores.keys), len(scores.frameworks))

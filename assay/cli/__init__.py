@@ -6,7 +6,20 @@ import sys
 
 import typer
 
-from assay.cli import compare, explain, frameworks, jobs, machine, results, run, stores, suites
+from assay.cli import (
+    analyse,
+    compare,
+    explain,
+    frameworks,
+    jobs,
+    leaderboard,
+    machine,
+    report,
+    results,
+    run,
+    stores,
+    suites,
+)
 from assay.errors import AssayError, UserError
 
 __all__ = ["app", "main"]
@@ -22,7 +35,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (run, results, compare, explain, stores, jobs, frameworks, suites, machine):
+STAGES = (
+    run,
+    results,
+    leaderboard,
+    analyse,
+    report,
+    compare,
+    explain,
+    stores,
+    jobs,
+    frameworks,
+    suites,
+    machine,
+)
+for module in STAGES:
     module.register(app)
 
 

@@ -1,10 +1,9 @@
-"""`assay status`, `results`, `score`, `leaderboard`, `export`."""
+"""`assay status`, `results`, `score`."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +23,7 @@ from assay.cli.output import (
 )
 from assay.errors import ConfigError
 
-__all__ = ["register", "show_leaderboard"]
+__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -32,10 +31,6 @@ def register(app: typer.Typer) -> None:
     app.command("status")(status)
     app.command("results")(results)
     app.command("score")(score)
-    app.command("leaderboard")(leaderboard)
-    export_app = typer.Typer(help="Write results in the formats of other tools.", no_args_is_help=True)
-    export_app.command("amlb")(export_amlb)
-    app.add_typer(export_app, name="export")
 
 
 def status(
@@ -170,87 +165,3 @@ def score(
         for r in records
     ]
     print_table("", columns, lines)
-
-
-def leaderboard(
-    store: StoreOption = STORE,
-    include_marked: Annotated[
-        bool,
-        typer.Option(
-            "--include-marked", help="Rank frameworks that learned from public data beforehand too."
-        ),
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Rank the frameworks: average rank over tasks, failures imputed by the constant predictor and counted.
-
-    \b
-    Example:
-      assay leaderboard --store results
-    """
-    from assay.api import leaderboard as make
-
-    opened = open_store(store)
-    if not json:
-        make(opened)
-        show_leaderboard(opened.rows(), include_marked)
-        return
-    board = make(opened, include_marked)
-    cells = [
-        {"task": t, "framework": f, "metric": board.metrics[t], **c.__dict__}
-        for (t, f), c in board.cells.items()
-    ]
-    standings = [s.__dict__ for s in board.standings]
-    print_json(
-        {"standings": standings, "cells": cells, "trust": board.trust, "warnings": list(board.warnings)}
-    )
-
-
-def show_leaderboard(rows: Sequence[dict[str, Any]], include_marked: bool = False) -> None:
-    """Print standings and, per task, the mean of its metric."""
-    from assay.analysis.leaderboard import make_leaderboard
-
-    if not rows:
-        return
-    board = make_leaderboard(rows, include_marked)
-    tasks = list(board.metrics)
-    shown = tasks if len(tasks) <= 8 else []
-    heads = [
-        f">{task} ({board.metrics[task]}{'↑' if board.higher_is_better[task] else '↓'})" for task in shown
-    ]
-    lines = []
-    for standing in board.standings:
-        cells = [board.cells.get((task, standing.framework)) for task in shown]
-        means = [f"{number(cell.mean)}{'*' if cell.imputed else ''}" if cell else "–" for cell in cells]
-        rank = "–" if standing.rank is None else f"{standing.rank:.2f}"
-        done = f"{standing.ok}/{standing.ok + standing.failed}"
-        mark = "†" if standing.meta_learning else ""
-        lines.append([standing.framework + mark, rank, standing.wins, done, seconds(standing.fit_s), *means])
-    columns = ["framework", ">rank", ">wins", ">ok", ">fit (median)", *heads]
-    print_table("", columns, lines)
-    if any(cell.imputed for cell in board.cells.values()):
-        print("* with failed folds imputed")
-    if any(standing.meta_learning for standing in board.standings):
-        print("† learned from public data sets beforehand")
-    print(f"trust: {board.trust}")
-    for warning in board.warnings:
-        print(f"warning: {warning}")
-
-
-def export_amlb(
-    file: Annotated[Path, typer.Argument(help="The CSV file to write.")], store: StoreOption = STORE
-) -> None:
-    """Write the results in the columns of AMLB's results.csv.
-
-    \b
-    Example:
-      assay export amlb results.csv
-    """
-    from assay.results.formats.amlb import write_amlb
-
-    rows = open_store(store).rows()
-    if not rows:
-        raise ConfigError(f"The store {store} has no finished jobs yet: there is nothing to write.")
-    check_target(file)
-    write_amlb(file, rows)
-    print(f"{len(rows)} rows written to {file}.")

@@ -229,7 +229,7 @@ def _show_plan(jobs: Plan, store: Path, executor: Local, options: RunOptions, js
 
 def _show_results(jobs: Plan, store: Store, json: bool) -> int:
     """Print what came out and return how many jobs failed."""
-    from assay.cli.results import show_leaderboard
+    from assay.cli.leaderboard import show_leaderboard
 
     planned = {job.key for job in jobs.jobs}
     rows = [row for row in store.rows() if row["key"] in planned]

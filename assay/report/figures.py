@@ -8,22 +8,30 @@ from typing import Any
 
 import numpy as np
 
+from assay.analysis.anytime import Anytime
+from assay.analysis.bayes import SignedRank
+from assay.analysis.budgets import BudgetStep
+from assay.analysis.failures import CATEGORIES, Failures
+from assay.analysis.pairwise import Pairwise
 from assay.analysis.pareto import Front
 from assay.analysis.ranks import Ranks
 from assay.analysis.scaled import Scaled
-from assay.analysis.times import FitTime
-from assay.analysis.trees import Node, Tree
+from assay.analysis.times import FitTime, InferenceTime
+from assay.analysis.trees import Tree
 from assay.report.style import COLOURS, GREY, figure_of, save, svg
-from assay.report.tables import split_words
+from assay.report.tree_figure import draw_tree
 
-__all__ = ["DRAWN", "bar_levels", "draw", "draw_boxes", "draw_front", "draw_ranks", "draw_times", "draw_tree"]
+__all__ = ["DRAWN", "bar_levels", "draw"]
 
 ROW = 0.22  # inches of a line of text
 
 
-def draw(record: Any, path: Path | None = None) -> str:
-    """Draw a record: to a file by its ending, or, without one, as an SVG element that is returned."""
-    size, paint = DRAWN[type(record)]
+def draw(record: Any, path: Path | None = None, how: str = "") -> str:
+    """Draw a record: to a file by its ending, or, without one, as an SVG element that is returned.
+
+    `how` is "wins" for the other of the two figures of a `Pairwise`.
+    """
+    size, paint = DRAWN[how or type(record[0] if isinstance(record, (list, tuple)) else record)]
     with figure_of(*size(record)) as figure:
         paint(figure, record)
         if path is None:
@@ -75,91 +83,6 @@ def bar_levels(groups: Sequence[tuple[int, int]]) -> list[int]:
         ends[level : level + 1] = [last]
         out.append(level)
     return out
-
-
-def draw_tree(figure: Any, tree: Tree) -> None:
-    """Draw a Bradley–Terry tree: splits as boxes, worths of the frameworks as bars in the leaves."""
-    figure.set_layout_engine("none")  # everything has its place
-    leaves = [node for node in tree.nodes if node.split is None]
-    depth = max(node.depth for node in tree.nodes)
-    margin = (
-        0.065 * max(map(len, tree.frameworks)) / figure.get_size_inches()[0]
-    )  # for names, at the first leaf
-    place = _places(tree, leaves, margin)
-    rows = len(tree.frameworks)
-    inner = max(0, depth - 1)
-    total = inner * 4.0 + rows * 0.9 + 3
-    top = (inner * 4.0) / total
-    overlay = figure.add_axes((0, 0, 1, 1))
-    overlay.axis("off")
-    overlay.set(xlim=(0, 1), ylim=(0, 1))
-    heights = {
-        node.id: 1 - ((node.depth - 0.5) * 4.0) / total for node in tree.nodes if node.split is not None
-    }
-    heights |= {node.id: 1 - top - 0.02 for node in leaves}
-    for node in tree.nodes:
-        for child in node.children:
-            _edge(overlay, tree, node, tree.nodes[child - 1], place, heights)
-    for node in tree.nodes:
-        if node.split is not None:
-            _box(overlay, node, place[node.id], heights[node.id])
-    order = sorted(tree.frameworks, key=lambda name: -tree.nodes[0].worth[name])
-    most = max(max(node.worth.values()) for node in leaves)
-    width = (1 - margin) / len(leaves)
-    for node in leaves:
-        room = (place[node.id] - 0.43 * width, 0.07, 0.86 * width, max(0.1, 1 - top - 0.16))
-        _leaf(figure.add_axes(room), node, order, most, node is leaves[0])
-
-
-def _places(tree: Tree, leaves: Sequence[Node], margin: float) -> dict[int, float]:
-    """Return where each node stands from left to right: leaves evenly, the others above the middle of theirs."""
-    width = (1 - margin) / len(leaves)
-    place = {node.id: margin + (i + 0.5) * width for i, node in enumerate(leaves)}
-    for node in reversed(tree.nodes):
-        if node.children:
-            place[node.id] = sum(place[child] for child in node.children) / len(node.children)
-    return place
-
-
-def _edge(
-    axes: Any, tree: Tree, node: Node, child: Node, place: dict[int, float], height: dict[int, float]
-) -> None:
-    x, y = (place[node.id], place[child.id]), (height[node.id], height[child.id])
-    axes.plot(x, y, color=GREY, lw=1, zorder=1)
-    words = split_words(tree, child).rstrip(": ").removeprefix(child_variable(tree, child)).strip()
-    axes.text(
-        sum(x) / 2, sum(y) / 2, words, ha="center", va="center", fontsize=8, zorder=2,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-    )  # fmt: skip
-
-
-def child_variable(tree: Tree, child: Node) -> str:
-    """Return the variable by which a node was parted from its sibling."""
-    parent = tree.nodes[(child.parent or 1) - 1]
-    return parent.split.variable if parent.split is not None else ""
-
-
-def _box(axes: Any, node: Node, x: float, y: float) -> None:
-    split = node.split
-    assert split is not None
-    test = next(test for test in node.tests if test.variable == split.variable)
-    p = "p < 0.001" if test.p_adjusted < 0.001 else f"p = {test.p_adjusted:.3f}"
-    axes.text(
-        x, y, f"{split.variable}\n{p}", ha="center", va="center", zorder=3,
-        bbox={"facecolor": "white", "edgecolor": "black", "boxstyle": "round,pad=0.35"},
-    )  # fmt: skip
-
-
-def _leaf(axes: Any, node: Node, order: Sequence[str], most: float, named: bool) -> None:
-    worths = [node.worth[name] for name in order]
-    best = int(np.argmax(worths))
-    colours = [COLOURS[5] if i == best else COLOURS[0] for i in range(len(order))]
-    axes.barh(range(len(order)), worths, color=colours, height=0.7)
-    labels = order if named else [""] * len(order)  # the order is the same in all leaves
-    axes.set(yticks=range(len(order)), yticklabels=labels, xlim=(0, most * 1.05))
-    axes.invert_yaxis()
-    axes.tick_params(labelsize=7, length=2)
-    axes.set_title(f"{node.n_tasks} tasks", fontsize=8)
 
 
 def draw_boxes(figure: Any, scaled: Scaled, floor: float = -4.0) -> None:
@@ -226,16 +149,142 @@ def draw_times(figure: Any, times: Sequence[FitTime]) -> None:
     axes.invert_yaxis()
 
 
+def draw_elo(figure: Any, pairs: Pairwise) -> None:
+    """Draw Elo with its intervals, best first; tie groups change the colour."""
+    axes = figure.add_subplot()
+    finite = np.isfinite(pairs.elo)
+    for at, name in enumerate(pairs.frameworks):
+        colour = COLOURS[(int(pairs.group[at]) - 1) % 2 * 5]
+        if not finite[at]:
+            edge = axes.get_xlim()[1 if pairs.elo[at] > 0 else 0]
+            axes.annotate("won all" if pairs.elo[at] > 0 else "lost all", (edge, at), va="center", fontsize=8)
+            continue
+        ends = [value for value in (pairs.elo_low[at], pairs.elo_high[at]) if np.isfinite(value)]
+        axes.plot([*ends, *([pairs.elo[at]] * (2 - len(ends)))], [at, at], color=colour, lw=1.5)
+        axes.plot([pairs.elo[at]], [at], "o", color=colour, ms=5, label=name)
+    axes.set(yticks=range(len(pairs.frameworks)), yticklabels=pairs.frameworks)
+    axes.set_xlabel(f"Elo, {pairs.anchor} at 1000, with 95 % intervals over tasks")
+    axes.invert_yaxis()
+
+
+def draw_wins(figure: Any, pairs: Pairwise) -> None:
+    """Draw the share of tasks on which the row beats the column, ties counting half."""
+    share = (pairs.wins + pairs.ties / 2) / max(pairs.n_tasks, 1)
+    _matrix(figure, pairs.frameworks, share, "share of tasks on which the row is better than the column")
+
+
+def draw_posterior(figure: Any, pairs: Sequence[SignedRank]) -> None:
+    """Draw the probability that the row is better than the column by more than the region of equivalence."""
+    names = list(dict.fromkeys(name for pair in pairs for name in (pair.a, pair.b)))
+    share = np.full((len(names), len(names)), np.nan)
+    for pair in pairs:
+        i, j = names.index(pair.a), names.index(pair.b)
+        share[i, j], share[j, i] = pair.p_a, pair.p_b
+    order = np.argsort(-np.nansum(share, axis=1), kind="stable")
+    _matrix(figure, [names[i] for i in order], share[np.ix_(order, order)], "P(row is better than column)")
+
+
+def _matrix(figure: Any, names: Sequence[str], share: Any, title: str) -> None:
+    axes = figure.add_subplot()
+    shown = np.where(np.eye(len(names), dtype=bool), np.nan, share)
+    axes.imshow(shown, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    for i, row in enumerate(shown):
+        for j, value in enumerate(row):
+            if np.isfinite(value):
+                colour = "white" if value < 0.5 else "black"
+                axes.text(j, i, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize=7)
+    axes.set(xticks=range(len(names)), yticks=range(len(names)), yticklabels=names)
+    axes.set_xticklabels(names, rotation=45, ha="left", rotation_mode="anchor")
+    axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
+    axes.spines[:].set_visible(False)
+    axes.set_xlabel(f"{title}, in per cent")
+
+
+def draw_inference(figure: Any, times: Sequence[InferenceTime]) -> None:
+    """Draw seconds per row against the size of the batch, both on logarithmic axes."""
+    axes = figure.add_subplot()
+    for at, name in enumerate(dict.fromkeys(one.framework for one in times)):
+        own = [one for one in times if one.framework == name]
+        style = ("-", "--", ":")[at // len(COLOURS) % 3]
+        axes.plot(
+            [one.batch for one in own], [one.median for one in own], style, marker="o", ms=3,
+            color=COLOURS[at % len(COLOURS)], label=name,
+        )  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlabel="rows in a batch", ylabel="seconds per row (median)")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=8)
+
+
+def draw_failures(figure: Any, failures: Failures) -> None:
+    """Draw failed jobs of each framework by category, as shares of its jobs."""
+    axes = figure.add_subplot()
+    shown = [one for one in failures.by_framework if one.failed]
+    start = np.zeros(len(shown))
+    kinds = [*CATEGORIES, "not its own"]
+    for at, kind in enumerate(kinds):
+        counts = [one.by_category.get(kind, one.failed - sum(one.by_category.values())) for one in shown]
+        share = np.array([100 * count / one.jobs for count, one in zip(counts, shown, strict=True)])
+        if share.any():
+            axes.barh(range(len(shown)), share, left=start, color=COLOURS[at], label=kind, height=0.7)
+        start += share
+    axes.set(
+        yticks=range(len(shown)), yticklabels=[one.name for one in shown], xlabel="failed jobs, per cent"
+    )
+    axes.invert_yaxis()
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=8)
+
+
+def draw_budgets(figure: Any, steps: Sequence[BudgetStep]) -> None:
+    """Draw on how many tasks the longer budget gave better, equal and worse scores."""
+    axes = figure.add_subplot()
+    labels = [f"{one.framework}: {one.from_s:g} s to {one.to_s:g} s" for one in steps]
+    start = np.zeros(len(steps))
+    for kind, colour in (("better", COLOURS[2]), ("equal", "#c8c8c8"), ("worse", COLOURS[5])):
+        counts = np.array([getattr(one, kind) for one in steps], dtype=float)
+        axes.barh(range(len(steps)), counts, left=start, color=colour, label=kind, height=0.7)
+        start += counts
+    axes.set(yticks=range(len(steps)), yticklabels=labels, xlabel="tasks")
+    axes.invert_yaxis()
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=8)
+
+
+def draw_anytime(figure: Any, anytime: Anytime) -> None:
+    """Draw how much of the way from the first to the last score was done after which time."""
+    axes = figure.add_subplot()
+    for at, one in enumerate(anytime.frameworks):
+        known = [(s, 100 * d) for s, d in zip(anytime.grid_s, one.done, strict=True) if d is not None]
+        style = ("-", "--", ":")[at // len(COLOURS) % 3]
+        axes.plot(*zip(*known, strict=True), style, color=COLOURS[at % len(COLOURS)], label=one.framework)
+    axes.set(xlabel="seconds of the search", ylabel="progress of its own validation score, per cent")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=8)
+
+
+def _rows(count: int) -> tuple[float, float]:
+    return 7.0, 1.0 + 1.4 * ROW * max(count, 2)
+
+
+def _square(count: int) -> tuple[float, float]:
+    return 3.0 + 0.36 * count, 1.8 + 0.26 * count
+
+
+def _tree_size(tree: Tree) -> tuple[float, float]:
+    leaves = sum(node.split is None for node in tree.nodes)
+    depth = max(node.depth for node in tree.nodes) - 1
+    return max(6.0, 2.6 * leaves), 1.2 + 0.95 * depth + ROW * len(tree.frameworks)
+
+
 Size = Callable[[Any], tuple[float, float]]
-DRAWN: dict[type, tuple[Size, Callable[[Any, Any], None]]] = {
+# By the type of the record, or of the first of several.
+DRAWN: dict[Any, tuple[Size, Callable[[Any, Any], None]]] = {
     Ranks: (lambda r: (8.0, 1.2 + ROW * ((len(r.frameworks) + 1) // 2 + len(r.groups) + 2)), draw_ranks),
-    Tree: (
-        lambda t: (
-            max(6.0, 2.6 * sum(n.split is None for n in t.nodes)),
-            1.2 + 0.95 * (max(n.depth for n in t.nodes) - 1) + ROW * len(t.frameworks),
-        ),
-        draw_tree,
-    ),
-    Scaled: (lambda s: (7.0, 1.0 + 1.4 * ROW * len(s.frameworks)), draw_boxes),
+    Tree: (_tree_size, draw_tree),
+    Scaled: (lambda s: _rows(len(s.frameworks)), draw_boxes),
     Front: (lambda f: (7.0, 4.2), draw_front),
+    Pairwise: (lambda p: _rows(len(p.frameworks)), draw_elo),
+    FitTime: (lambda t: _rows(len(t)), draw_times),
+    InferenceTime: (lambda t: (7.0, 4.2), draw_inference),
+    SignedRank: (lambda p: _square(int((1 + (1 + 8 * len(p)) ** 0.5) / 2)), draw_posterior),
+    Failures: (lambda f: _rows(sum(one.failed > 0 for one in f.by_framework)), draw_failures),
+    BudgetStep: (lambda s: _rows(len(s)), draw_budgets),
+    Anytime: (lambda a: (7.0, 4.2), draw_anytime),
+    "wins": (lambda p: _square(len(p.frameworks)), draw_wins),
 }

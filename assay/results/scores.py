@@ -5,7 +5,7 @@
 | key, attempt | the job, and which attempt counts |
 | framework, version, params | who; params as JSON |
 | role, meta_learning | constant, baseline, framework, model; `marked` or `excluded` if it learned beforehand |
-| task, task_id, type | what was learned |
+| task, task_id, task_digest, type | what was learned; the digest tells states of a file apart |
 | repeat, fold | which split |
 | constraint, budget_s, cores | what it was allowed |
 | seed | what the framework was given |
@@ -13,6 +13,7 @@
 | metric, value, higher_is_better | the score, in the metric's own direction, full precision |
 | optimised | whether this metric is the one frameworks were asked to optimise |
 | fit_s, predict_s, wall_s, cpu_s, peak_memory_mb | what it took |
+| row_s | seconds of inference per row, in the largest batch that was timed |
 | models_count, constant_predictions | what it did |
 | enforcement, blindness, contended, start | under which conditions |
 | origin | `assay`, or where a foreign row came from |
@@ -28,24 +29,18 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "long_rows", "scores_table", "write_rows_csv"]
+__all__ = ["COLUMNS", "NOT_ITS_OWN", "inference_table", "long_rows", "scores_table", "write_rows_csv"]
 
-SAME = (
-    "key", "attempt", "framework", "version", "role", "task", "task_id", "type", "repeat", "fold", "constraint",
-    "budget_s", "cores", "seed", "status", "message", "fit_s", "predict_s", "wall_s", "cpu_s", "peak_memory_mb",
-    "models_count", "constant_predictions", "enforcement", "blindness", "contended", "start", "origin",
-)  # fmt: skip
+# Statuses that are not the framework's result: such rows are neither imputed nor ranked, only counted.
+NOT_ITS_OWN = ("setup", "data", "lost")
 COLUMNS = (
-    *SAME[:4],
-    "params",
-    "meta_learning",
-    *SAME[4:16],
-    "metric",
-    "value",
-    "higher_is_better",
-    "optimised",
-    *SAME[16:],
-)
+    "key", "attempt", "framework", "version", "params", "meta_learning", "role", "task", "task_id", "task_digest",
+    "type", "repeat", "fold", "constraint", "budget_s", "cores", "seed", "status", "message", "metric", "value",
+    "higher_is_better", "optimised", "fit_s", "predict_s", "row_s", "wall_s", "cpu_s", "peak_memory_mb", "models_count",
+    "constant_predictions", "enforcement", "blindness", "contended", "start", "origin",
+)  # fmt: skip
+MADE = {"params", "meta_learning", "metric", "value", "higher_is_better", "optimised", "row_s"}
+SAME = tuple(name for name in COLUMNS if name not in MADE)
 
 
 def long_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -54,6 +49,7 @@ def long_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         same = {name: row[name] for name in SAME}
         same["meta_learning"] = row.get("meta_learning", "")  # rows of the first version have none
+        same["row_s"] = _seconds_per_row(row["inference_s"])
         same["params"] = json.dumps(row["params"], sort_keys=True)
         for metric, value in row["scores"].items():
             higher = row["higher_is_better"][metric]
@@ -67,11 +63,29 @@ def long_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return out
 
 
+def _seconds_per_row(inference_s: Mapping[str, float]) -> float | None:
+    known = {int(batch): seconds for batch, seconds in inference_s.items() if int(batch)}
+    return known[max(known)] / max(known) if known else None
+
+
 def scores_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the scores table as a DataFrame with the documented columns, also when there are no rows."""
     import pandas as pd
 
     return pd.DataFrame(long_rows(rows), columns=list(COLUMNS))
+
+
+def inference_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return seconds of inference, one row per job and batch size: framework, task, batch, seconds."""
+    import pandas as pd
+
+    found = [
+        (row["framework"], row["task"], int(batch), seconds)
+        for row in rows
+        for batch, seconds in row["inference_s"].items()
+        if int(batch)
+    ]
+    return pd.DataFrame(found, columns=["framework", "task", "batch", "seconds"])
 
 
 def write_rows_csv(file: TextIO, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
+from typing import get_args
 
-from assay.analysis.impute import ABSENT, FAILED, NOT_OWN, OK, Filter, gather, labelled
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.analysis.impute import ABSENT, FAILED, NOT_OWN, OK, POLICIES, Filter, Policy, gather, labelled
 from assay.errors import ConfigError, UserError
 
-from .conftest import scores_frame
+from .conftest import by_task, holed_table, plain_means, scores_frame
 
 TABLE = {
     "constant": {"x": [0.5, 0.5], "y": [0.4, 0.6]},
@@ -84,8 +89,6 @@ def test_baselines_are_matched_by_budget_not_by_name() -> None:
 
 def test_labels_say_what_differs() -> None:
     two = scores_frame({"f": {"x": [1.0]}})
-    import pandas as pd
-
     other = two.assign(version="2")
     assert set(labelled(pd.concat([two, other]))["label"]) == {"f:1", "f:2"}
     longer = two.assign(constraint="4h8c", budget_s=14400.0)
@@ -122,3 +125,101 @@ def test_marked_frameworks_are_left_out_of_ranks_and_said() -> None:
     assert kept.frameworks == ("constant", "random_forest") and "good" in notes[0]
     everybody, notes = gather(table).ranked(include_marked=True)
     assert everybody.frameworks == ("constant", "random_forest", "good") and notes == ()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_means_after_imputation_are_those_of_pandas(seed: int) -> None:
+    table = holed_table(seed)
+    found = gather(table)
+    expected = plain_means(table)
+    assert found.tasks == tuple(expected.index)
+    np.testing.assert_allclose(found.means(), expected[list(found.frameworks)].to_numpy(), rtol=1e-14)
+    assert found.imputed.sum() == table["value"].isna().sum() and not np.isnan(found.values).any()
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_a_failed_fold_is_never_better_than_the_constant_predictor(seed: int, higher: bool) -> None:
+    found = gather(holed_table(seed, tasks=4).assign(higher_is_better=higher))
+    constant = found.scores[:, [found.frameworks.index("constant")]]
+    assert (found.scores == constant)[found.imputed].all()
+    assert (found.imputed == (found.state == FAILED)).all()
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["constant", "worst", "none"]), st.booleans())
+def test_the_worst_is_no_better_than_any_other_policy_and_what_was_scored_stays(
+    seed: int, policy: Policy, higher: bool
+) -> None:
+    table = holed_table(seed, tasks=4).assign(higher_is_better=higher)
+    found, raw = gather(table, policy), gather(table, "none")
+    scored = ~np.isnan(raw.values)
+    np.testing.assert_array_equal(found.values[scored], raw.values[scored])
+    worst = gather(table, "worst").scores
+    assert (worst <= np.where(np.isnan(found.scores), np.inf, found.scores)).all()
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 2**32 - 1))
+def test_the_order_of_rows_does_not_matter(seed: int) -> None:
+    table = holed_table(seed, tasks=4, frameworks=2)
+    found = gather(table)
+    other = gather(table.sample(frac=1, random_state=seed % 1000).reset_index(drop=True))
+    shown = [
+        pd.DataFrame(one.means(), index=one.tasks, columns=one.frameworks).sort_index().sort_index(axis=1)
+        for one in (found, other)
+    ]
+    pd.testing.assert_frame_equal(*shown)
+
+
+def test_policies_are_those_that_are_typed() -> None:
+    assert get_args(Policy) == POLICIES
+
+
+def test_one_row_alone_is_a_table() -> None:
+    found = gather(scores_frame({"a": {"x": [0.5]}}))
+    assert found.frameworks == ("a",) and found.means().tolist() == [[0.5]] and found.notes == ()
+
+
+def test_where_the_constant_predictor_failed_too_nothing_is_imputed_and_it_is_said() -> None:
+    found = gather(scores_frame({"constant": {"x": [None]}, "a": {"x": [None]}}))
+    assert np.isnan(found.values).all() and not found.imputed.any()
+    assert "2 failures could not be imputed" in found.notes[0]
+    assert np.isnan(gather(scores_frame({"a": {"x": [None]}}), "worst").values).all()
+
+
+@pytest.mark.parametrize("policy", ["worst", "none"])
+def test_all_failed_leaves_nothing_to_compare(policy: Policy) -> None:
+    whole, _ = gather(scores_frame({"a": {"x": [None]}, "b": {"x": [None]}}), policy).complete()
+    assert whole.tasks == () and len(whole.values) == 0
+
+
+def test_leaving_out_a_task_keeps_the_others_as_they_are() -> None:
+    found = gather(scores_frame(TABLE))
+    left = found.without_tasks({0})
+    assert left.tasks == ("y",) and left.task.tolist() == [0, 0]
+    np.testing.assert_array_equal(left.means(), found.means()[1:])
+    assert found.without_tasks({0, 1}).tasks == () and found.without_tasks(set()).tasks == found.tasks
+
+
+def test_rows_that_come_twice_are_one_fold_and_the_last_counts() -> None:
+    table = scores_frame({"a": {"x": [0.5]}})
+    found = gather(pd.concat([table, table.assign(value=0.7)]), "none")
+    assert found.values.tolist() == [[0.7]]
+
+
+def test_a_failure_after_a_success_of_the_same_fold_counts() -> None:
+    table = scores_frame({"a": {"x": [0.5]}})
+    found = gather(pd.concat([table, table.assign(status="error", value=np.nan)]), "none")
+    assert found.state.tolist() == [[FAILED]] and np.isnan(found.values).all()
+
+
+def test_the_same_scores_in_another_order_of_folds_are_a_tie() -> None:
+    table = scores_frame({"a": {"x": [0.1, 0.2, 0.3]}, "b": {"x": [0.3, 0.2, 0.1]}})
+    (means,) = gather(table, "none").means()
+    assert means[0] == means[1]
+
+
+def test_a_missing_score_makes_a_missing_mean() -> None:
+    found = gather(scores_frame(by_task([[0.5, np.nan], [0.5, 0.6]])), "none")
+    np.testing.assert_array_equal(found.means(), [[0.5, np.nan], [0.5, 0.6]])

@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from assay.analysis.leaderboard import Leaderboard, make_leaderboard, trust
+from assay.analysis import leaderboard
+from assay.analysis.leaderboard import Leaderboard
+from assay.analysis.pairwise import compare_pairwise
+from assay.analysis.trust import trust
+from assay.results.scores import scores_table
+
+
+def make_leaderboard(rows: Sequence[dict[str, Any]], include_marked: bool = False) -> Leaderboard:
+    """Return the leaderboard of results rows."""
+    return leaderboard.make_leaderboard(
+        scores_table(rows), np.random.default_rng(0), include_marked=include_marked
+    )
 
 
 def row(framework: str, task: str, score: float | None, **changed: Any) -> dict[str, Any]:
     """Return a results row; without a score it failed."""
     metric = changed.get("metric", "auc")
     return {
+        "key": "",
+        "attempt": 1,
+        "task_id": task,
+        "type": "binary",
+        "cores": 8,
+        "seed": changed.get("run_seed", 0),
+        "message": "",
+        "scores": {metric: score},
+        "predict_s": 0.1,
+        "wall_s": 2.0,
+        "cpu_s": 2.0,
+        "peak_memory_mb": 100.0,
+        "models_count": 1,
+        "inference_s": {"1": 0.01, "1000": 0.5},
+        "origin": "assay",
         "framework": framework,
         "version": "1",
         "params": {},
@@ -123,7 +150,7 @@ def test_what_is_not_the_frameworks_doing_is_neither_imputed_nor_ranked(status: 
     assert ("t", "a") not in board.cells
     assert ranks(board) == {"b": 1.0, "constant": 2.0, "a": None}
     assert board.standings[-1].framework == "a" and board.standings[-1].failed == 1
-    assert any("same tasks" in warning for warning in board.warnings)
+    assert any("no score of theirs can be compared: a" in warning for warning in board.warnings)
 
 
 def test_when_all_fail_there_is_no_rank() -> None:
@@ -146,14 +173,25 @@ def test_an_undefined_score_of_an_ok_job_is_no_failure() -> None:
 # --- warnings and trust ----------------------------------------------------------------------------------
 
 
-def test_unequal_tasks_are_warned_of_also_when_their_number_is_equal() -> None:
-    rows = [row("a", "t1", 0.7), row("a", "t2", 0.7), row("b", "t2", 0.6), row("b", "t3", 0.6)]
-    assert any("same tasks" in warning for warning in make_leaderboard(rows).warnings)
+def test_ranks_compare_on_the_tasks_that_all_have_and_the_others_are_named() -> None:
+    rows = [row("a", "t1", 0.9), row("a", "t2", 0.5), row("b", "t2", 0.6), row("b", "t3", 0.1)]
+    board = make_leaderboard(rows)
+    assert ranks(board) == {"b": 1.0, "a": 2.0} and {s.tasks for s in board.standings} == {1}
+    assert any("2 of 3 tasks are left out" in warning and "t1, t3" in warning for warning in board.warnings)
 
 
-def test_unequal_folds_are_warned_of() -> None:
-    rows = [row("a", "t", 0.7), row("a", "t", 0.7, fold=1), row("b", "t", 0.6)]
-    assert any("folds" in warning for warning in make_leaderboard(rows).warnings)
+def test_ranks_compare_on_the_folds_that_all_have() -> None:
+    rows = [row("a", "t", 0.5), row("a", "t", 0.9, fold=1), row("b", "t", 0.6)]
+    board = make_leaderboard(rows)
+    assert ranks(board) == {"b": 1.0, "a": 2.0}, "fold 1 is not b's"
+    assert any("1 folds of other tasks" in warning for warning in board.warnings)
+    assert board.cells["t", "a"].mean == 0.7 and board.cells["t", "a"].folds == 2
+
+
+def test_one_that_was_run_on_nothing_the_others_have_does_not_take_their_ranks_away() -> None:
+    rows = [row("a", "t", 0.5), row("b", "t", 0.6), row("late", "other", 0.6)]
+    board = make_leaderboard(rows)
+    assert ranks(board) == {"b": 1.0, "a": 2.0, "late": None}
 
 
 def test_mixed_tiers_are_warned_of_and_counted_in_the_trust_line() -> None:
@@ -192,7 +230,10 @@ def test_names_are_as_short_as_is_unambiguous() -> None:
         "a x=1",
         "a x=2",
     }
-    assert names(one, row("b", "t", 0.6, constraint="4h8c")) == {"a @1h8c", "b @4h8c"}
+    longer = row("b", "t", 0.6, constraint="4h8c", budget_s=400.0)
+    assert names(one, longer) == {"a @1h8c", "b @4h8c"}
+    assert names(one, row("b", "t", 0.6, constraint="1h4c", cores=4)) == {"a @1h8c", "b @1h4c"}
+    assert names(one, row("a", "t", 0.6, constraint="1h8c16g")) == {"a @1h8c", "a @1h8c16g"}
     assert len(names(one, row("a", "t", 0.6, params={"_trees": 2}))) == 2, "they are two frameworks"
 
 
@@ -211,7 +252,7 @@ def test_one_name_with_two_metrics_is_two_tasks() -> None:
 
 def test_one_name_with_two_states_of_a_file_is_two_tasks() -> None:
     rows = [row("a", "t", 0.9, task_digest="111111aa"), row("a", "t", 0.1, task_digest="222222bb")]
-    assert set(make_leaderboard(rows).metrics) == {"t/auc/111111", "t/auc/222222"}
+    assert set(make_leaderboard(rows).metrics) == {"t/111111", "t/222222"}
 
 
 def test_a_task_that_was_mended_has_its_own_metric() -> None:
@@ -263,3 +304,59 @@ def test_longest_fit_is_given_as_a_share_of_the_budget() -> None:
     assert "Longer than its budget took, at most: a 180%." in board.warnings
     assert not any("budget" in text for text in make_leaderboard(rows[:1]).warnings)
     assert make_leaderboard([row("a", "t", 0.5, fit_s=None)]).standings[0].fit_share is None
+
+
+# --- how sure --------------------------------------------------------------------------------------------
+
+
+def many(tasks: int) -> list[dict[str, Any]]:
+    """Return rows of three frameworks: `good` is clearly ahead, the other two are alike."""
+    draw = np.random.default_rng(1).normal(scale=0.02, size=(tasks, 3))
+    strength = {"good": 0.9, "b": 0.6, "c": 0.6}
+    return [
+        row(name, f"t{t}", value + float(draw[t, j]))
+        for t in range(tasks)
+        for j, (name, value) in enumerate(strength.items())
+    ]
+
+
+def test_intervals_and_groups_are_those_of_drawing_tasks() -> None:
+    board = make_leaderboard(many(20))
+    good, *others = board.standings
+    assert (good.framework, good.rank, good.group) == ("good", 1.0, 1) and {s.group for s in others} == {2}
+    assert board.draws == 1000 and board.n_tasks == 20
+    for standing in board.standings:
+        assert standing.rank_low is not None and standing.rank_high is not None and standing.rank is not None
+        assert standing.rank_low <= standing.rank <= standing.rank_high
+    assert good.scaled == 1.0 and good.win_rate == 1.0 and good.wins == 20
+
+
+def test_with_few_tasks_there_are_ranks_but_no_intervals_and_one_group() -> None:
+    board = make_leaderboard(many(4))
+    assert board.draws == 0 and {s.group for s in board.standings} == {1}
+    assert all(s.rank is not None and s.rank_low is None and s.elo_low is None for s in board.standings)
+
+
+def test_the_board_is_the_same_for_the_same_seed() -> None:
+    assert make_leaderboard(many(8)) == make_leaderboard(many(8))
+
+
+def test_elo_is_that_of_the_comparison_of_pairs() -> None:
+    from assay.analysis.impute import gather
+
+    board = make_leaderboard(many(20))
+    pairs = compare_pairwise(gather(scores_table(many(20))), np.random.default_rng(0))
+    by_name = dict(zip(pairs.frameworks, pairs.elo.tolist(), strict=True))
+    assert {s.framework: s.elo for s in board.standings} == by_name
+
+
+def test_inference_is_per_row_in_the_largest_batch() -> None:
+    assert make_leaderboard([row("a", "t", 0.5)]).standings[0].row_s == 0.5 / 1000
+    assert make_leaderboard([row("a", "t", 0.5, inference_s={})]).standings[0].row_s is None
+
+
+def test_results_of_others_have_no_conditions_and_say_so() -> None:
+    foreign = row("a", "t", 0.5, origin="AMLB's results, x.csv", enforcement="", blindness="", start="")
+    assert (
+        make_leaderboard([foreign]).trust == "not known: these are results of others (AMLB's results, x.csv)"
+    )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import rankdata
 
 from assay.analysis.bradley_terry import Tallies, fit, tally
 from assay.analysis.impute import gather
-from assay.analysis.pairwise import compare_pairwise
+from assay.analysis.pairwise import Pairwise, compare_pairwise
 from assay.analysis.pareto import find_front
 from assay.analysis.scaled import scale_from_forest, scale_from_worst
 from assay.errors import UserError
 
-from .conftest import random_scores, scores_frame
+from .conftest import by_task, holed_table, plain_means, random_scores, scores_frame
 
 TABLE = {
     "random_forest": {"x": [0.6, 0.6], "y": [0.5, 0.7], "z": [0.9, 0.9]},
@@ -21,7 +24,7 @@ TABLE = {
 }
 
 
-def pairs(**said):
+def pairs(**said) -> Pairwise:  # type: ignore[no-untyped-def]
     return compare_pairwise(gather(scores_frame(TABLE)), np.random.default_rng(0), **said)
 
 
@@ -110,3 +113,110 @@ def test_front_holds_who_is_not_beaten_in_both() -> None:
     ]  # fmt: skip
     none = find_front(("a", "b"), np.ones((2, 2)), np.array([[1.0, np.nan], [1.0, np.nan]]), "median")
     assert none.missing == ("b",)
+
+
+def of(scores: object, draws: int = 50) -> Pairwise:
+    return compare_pairwise(gather(scores_frame(by_task(scores)), "none"), np.random.default_rng(0), draws)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_ties_strengths_and_elo_are_those_of_choix(seed: int) -> None:
+    choix = pytest.importorskip("choix")
+    scores = np.random.default_rng(seed).normal(size=(30, 5)) + np.linspace(0, 1, 5)
+    games = [(i, j) for row in scores for i in range(5) for j in range(5) if row[i] > row[j]]
+    expected = choix.ilsr_pairwise(5, games)
+    found = of(scores)
+    order = [int(name[1:]) for name in found.frameworks]
+    np.testing.assert_allclose(found.worth, np.exp(expected)[order] / np.exp(expected).sum(), atol=1e-6)
+    np.testing.assert_allclose(
+        found.elo, 1000 + 400 / np.log(10) * (expected - expected.mean())[order], atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_of_a_table_with_failures_and_ties_are_those_of_loops(seed: int) -> None:
+    table = holed_table(seed)
+    found = compare_pairwise(gather(table), np.random.default_rng(0), 20)
+    means = plain_means(table)[list(found.frameworks)].to_numpy()
+    n, m = means.shape
+    for i in range(m):
+        for j in range(m):
+            assert found.wins[i, j] == sum(means[t, i] > means[t, j] for t in range(n))
+            assert found.ties[i, j] == (sum(means[t, i] == means[t, j] for t in range(n)) if i != j else 0)
+    ranks = rankdata(-means, axis=1)
+    np.testing.assert_allclose(found.rank, ranks.mean(axis=0))
+    np.testing.assert_allclose(found.mean_reciprocal_rank, (1 / ranks).mean(axis=0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_win_rate_is_the_share_of_points_on_folds(seed: int) -> None:
+    scores = random_scores(np.random.default_rng(seed), 6, 4, 3, ties=True)
+    found = compare_pairwise(scores, np.random.default_rng(0), 20)
+    for name, rate in zip(found.frameworks, found.win_rate, strict=True):
+        own = scores.values[:, [scores.frameworks.index(name)]]
+        others = scores.keep([one for one in scores.frameworks if one != name]).values
+        assert rate == pytest.approx(((own > others) + (own == others) / 2).mean())
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(5, 9), st.sampled_from([0, 9]))
+def test_every_pair_is_won_lost_or_even_on_every_task(seed: int, m: int, n: int, digits: int) -> None:
+    scores = np.random.default_rng(seed).normal(size=(n, m)).round(digits)
+    found = of(scores, 20)
+    off = ~np.eye(m, dtype=bool)
+    assert ((found.wins + found.wins.T + found.ties)[off] == n).all()
+    assert (np.diag(found.wins) == 0).all() and (found.ties == found.ties.T).all()
+    np.testing.assert_allclose(found.better + found.better.T, 1)
+    assert found.win_rate.mean() == pytest.approx(0.5) and found.worth.sum() == pytest.approx(1)
+    assert (found.place[:, 0] <= found.place[:, 1]).all() and (np.diff(found.group) >= 0).all()
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4))
+def test_only_the_order_within_a_task_counts_and_not_the_order_of_tasks(seed: int, m: int) -> None:
+    random = np.random.default_rng(seed)
+    scores = random.normal(size=(8, m)).round(1)
+    found, other = of(scores, 20), of(np.exp(scores)[random.permutation(8)] * 3, 20)
+    worth = dict(zip(other.frameworks, other.worth, strict=True))
+    assert worth == pytest.approx(dict(zip(found.frameworks, found.worth, strict=True)), abs=1e-6)
+
+
+def test_the_same_seed_gives_the_same_intervals() -> None:
+    scores = np.random.default_rng(0).normal(size=(10, 3))
+    np.testing.assert_array_equal(of(scores).elo_low, of(scores).elo_low)
+
+
+def test_one_task_has_no_intervals_and_nobody_is_clearly_better() -> None:
+    found = of([[3.0, 2.0, 1.0]])
+    assert found.frameworks == ("f0", "f1", "f2") and found.group.tolist() == [1, 1, 1]
+    assert np.isnan(found.elo_low).all() and np.isnan(found.rank_high).all()
+
+
+def test_all_failed_are_equal() -> None:
+    table = {"constant": {"x": [0.5]}, "a": {"x": [None]}, "b": {"x": [None]}}
+    found = compare_pairwise(gather(scores_frame(table)), np.random.default_rng(0), 20)
+    assert found.elo.tolist() == pytest.approx([1000.0] * 3) and found.rank.tolist() == [2.0] * 3
+    assert found.win_rate.tolist() == [0.5] * 3 and found.wins.sum() == 0
+
+
+def test_equal_columns_share_a_group_and_a_place() -> None:
+    found = of(np.full((8, 2), 0.5))
+    assert found.better[0, 1] == 0.5 and found.group.tolist() == [1, 1]
+    assert found.place[0].tolist() == found.place[1].tolist()
+
+
+def test_who_wins_everything_does_not_move_the_others() -> None:
+    scores = np.array([[9.0, 1.0, 2.0], [9.0, 2.0, 1.0]] * 4)
+    found = of(scores)
+    assert found.elo.tolist() == pytest.approx([np.inf, 1000.0, 1000.0])
+
+
+def test_missing_scores_are_refused() -> None:
+    with pytest.raises(UserError, match="missing"):
+        of([[0.5, np.nan], [0.5, 0.6]])
+
+
+def test_no_task_is_refused() -> None:
+    none = gather(scores_frame(by_task([[1.0, 2.0]])), "none").without_tasks({0})
+    with pytest.raises(UserError, match="no task"):
+        compare_pairwise(none, np.random.default_rng(0))

@@ -25,6 +25,11 @@ META_LEARNING = {
     "oboe": "excluded",
 }
 FOLD = ["task", "task_id", "framework", "constraint", "metric", "repeat", "fold"]
+BATCH = re.compile(r"infer_batch_size_df_([1-9]\d*)")
+TEXTS = (
+    "task", "task_id", "task_digest", "framework", "version", "params", "type", "metric", "constraint", "status",
+    "message",
+)  # fmt: skip
 KINDS = {
     "AMLB's results": {"id", "task", "framework", "constraint", "fold", "result", "metric"},
     "a scores table": {"task", "framework", "fold", "status", "metric", "value"},
@@ -37,12 +42,14 @@ KINDS = {
 class Scores:
     """A scores table, what is known of its tasks, and what had to be decided when it was read.
 
-    `properties` has one row per task, with the columns `task` and `task_id` first.
+    `properties` has one row per task, with the columns `task` and `task_id` first; `inference`, where it is known,
+    one row per job and batch size: framework, task, batch, seconds.
     """
 
     table: Any
     properties: Any
     origin: str
+    inference: Any = None
     notes: tuple[str, ...] = ()
 
 
@@ -67,7 +74,7 @@ def read_scores(path: Path) -> Scores:
     table, notes = _without_duplicates(table)
     origin = f"{kind}, {path.name}"
     table["origin"] = table["origin"].fillna("").replace("", origin)
-    return Scores(table, properties, origin, notes)
+    return Scores(table, properties, origin, _inference(frame), notes)
 
 
 def role_of(framework: str) -> str:
@@ -112,6 +119,7 @@ def _amlb(frame: Any) -> tuple[Any, Any]:
             "message": info,
             "fit_s": _numbers(frame, "training_duration"),
             "predict_s": _numbers(frame, "predict_duration"),
+            "row_s": _seconds_per_row(frame),
             "wall_s": _numbers(frame, "duration"),
             "models_count": _numbers(frame, "models_count"),
         }
@@ -121,6 +129,29 @@ def _amlb(frame: Any) -> tuple[Any, Any]:
     base["higher_is_better"] = _is_higher(base["metric"], ~negated)
     base["optimised"] = True
     return _complete(_with_other_metrics(base, frame)), _no_properties(base)
+
+
+def _batches(frame: Any) -> dict[int, Any]:
+    """Return the seconds of each batch size that AMLB timed, largest size last."""
+    found = {match[1]: name for name in frame.columns if (match := BATCH.fullmatch(str(name)))}
+    return {int(size): _numbers(frame, found[size]) for size in sorted(found, key=int)}
+
+
+def _seconds_per_row(frame: Any) -> Any:
+    out = _numbers(frame, "")
+    for size, seconds in _batches(frame).items():
+        out = (seconds / size).fillna(out)
+    return out
+
+
+def _inference(frame: Any) -> Any:
+    import pandas as pd
+
+    parts = [
+        frame[["framework", "task"]].assign(batch=size, seconds=seconds)
+        for size, seconds in (_batches(frame) if {"framework", "task"} <= set(frame.columns) else {}).items()
+    ]
+    return pd.concat(parts).dropna() if parts else None
 
 
 def _with_other_metrics(base: Any, frame: Any) -> Any:
@@ -228,15 +259,16 @@ def _complete(table: Any) -> Any:
 
     table = table.copy()
     defaults: Mapping[str, Any] = {
-        "key": "", "attempt": 0, "version": "", "params": "", "task_id": "", "type": "", "repeat": 0, "fold": 0,
-        "constraint": "", "seed": 0, "status": "ok", "message": "", "optimised": True, "constant_predictions": False,
+        "key": "", "attempt": 0, "version": "", "params": "", "task_id": "", "task_digest": "", "type": "",
+        "repeat": 0, "fold": 0, "constraint": "", "seed": 0, "status": "ok", "message": "", "optimised": True,
+        "constant_predictions": False,
         "enforcement": "", "blindness": "", "contended": False, "start": "", "origin": "",
     }  # fmt: skip
     for name in COLUMNS:
         if name not in table:
             table[name] = defaults.get(name, float("nan"))
-    for name in ("task", "task_id", "framework", "type", "metric", "constraint", "status"):
-        table[name] = table[name].fillna("").astype(str)
+    for name in TEXTS:
+        table[name] = table[name].astype(object).fillna("").astype(str)
     if table["role"].isna().all():
         names = pd.Index(table["framework"].unique())
         table["role"] = table["framework"].map({name: role_of(name) for name in names})

@@ -1,0 +1,129 @@
+"""`assay report`, `assay import`, `assay export`: results as a page, and in the formats of other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.analyse.shared import plain, say, with_shared
+from assay.cli.options import StoreOption
+from assay.cli.output import STORE, check_target, open_store, print_json
+from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.analyse import Analysis
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("report")(with_shared(report))
+    imports = typer.Typer(help="Read results of other tools.", no_args_is_help=True)
+    imports.command("amlb")(import_amlb)
+    app.add_typer(imports, name="import")
+    exports = typer.Typer(help="Write results in the formats of other tools.", no_args_is_help=True)
+    exports.command("amlb")(export_amlb)
+    exports.command("bencheval")(with_shared(export_bencheval))
+    app.add_typer(exports, name="export")
+
+
+def report(
+    data: Analysis,
+    json: bool,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[str, typer.Option(help="Its title.")] = "Benchmark report",
+) -> None:
+    """Write one HTML page with all analyses: it needs no network and no other file.
+
+    \b
+    Example:
+      assay report --scores results.csv -o report.html
+    """
+    from assay.reports import make_parts, make_report
+
+    if json:
+        print_json(plain(make_parts(data)))
+        return
+    check_target(out)
+    text = make_report(data, title)
+    out.write_text(text, encoding="utf-8")
+    print(f"Wrote {out} ({len(text.encode()) / 1e6:.1f} MB).")
+
+
+def import_amlb(
+    file: Annotated[Path, typer.Argument(help="AMLB's results: CSV or Parquet.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: beside FILE.")
+    ] = None,
+) -> None:
+    """Read AMLB's results as a scores table of ours, with their origin, and write it as Parquet.
+
+    \b
+    Example:
+      assay import amlb results.csv -o scores.parquet && assay analyse ranks --scores scores.parquet
+    """
+    from assay.results.formats.foreign import read_scores
+
+    target = out or file.with_name(f"{file.name.split('.')[0]}-scores.parquet")
+    if target.suffix not in (".parquet", ".csv"):
+        raise ConfigError(f"-o {target}: the name must end in .parquet or .csv.")
+    check_target(target)
+    found = read_scores(file)
+    if not found.origin.startswith("AMLB"):
+        raise ConfigError(
+            f"{file} is {found.origin.split(',')[0]}, not AMLB's results: use it with --scores as it is."
+        )
+    table = found.table
+    table.to_parquet(target, index=False) if target.suffix == ".parquet" else table.to_csv(
+        target, index=False
+    )
+    print(f"{int(table['optimised'].sum())} jobs with {len(table)} scores written to {target}.")
+    say(found.notes)
+
+
+def export_amlb(
+    file: Annotated[Path, typer.Argument(help="The CSV file to write.")], store: StoreOption = STORE
+) -> None:
+    """Write the results in the columns of AMLB's results.csv.
+
+    \b
+    Example:
+      assay export amlb results.csv
+    """
+    from assay.results.formats.amlb import write_amlb
+
+    rows = open_store(store).rows()
+    if not rows:
+        raise ConfigError(f"The store {store} has no finished jobs yet: there is nothing to write.")
+    check_target(file)
+    write_amlb(file, rows)
+    print(f"{len(rows)} rows written to {file}.")
+
+
+def export_bencheval(
+    data: Analysis,
+    json: bool,
+    file: Annotated[Path, typer.Argument(help="The file to write: CSV or Parquet.")],
+) -> None:
+    """Write one row per framework, task and fold with its error, as bencheval and TabArena read it.
+
+    \b
+    Example:
+      assay export bencheval results.parquet --store results
+    """
+    from assay.results.formats.bencheval import bencheval_table
+
+    if file.suffix not in (".parquet", ".csv"):
+        raise ConfigError(f"{file}: the name must end in .parquet or .csv.")
+    check_target(file)
+    table = bencheval_table(data.table)
+    table.to_parquet(file, index=False) if file.suffix == ".parquet" else table.to_csv(file, index=False)
+    if json:
+        print_json({"rows": len(table), "file": str(file)})
+    else:
+        print(f"{len(table)} rows written to {file}.")
