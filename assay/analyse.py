@@ -192,9 +192,10 @@ class Analysis:
         return compare_on_tasks(self.folds, a, b, rope)
 
     def scaled(self, reference: str = "") -> tuple[Scaled, Notes]:
-        """Return mean scores from the random forest (-1) to the best (0)."""
+        """Return mean scores from the random forest (-1) to the best (0), without the constant predictor."""
         scores, notes = self._compared
-        return scale_from_forest(scores, reference), notes
+        kept = [name for name in scores.frameworks if scores.roles[name] != "constant"]
+        return scale_from_forest(scores.keep(kept), reference), notes
 
     def pareto(self, against: str = "inference", over: str = "mean") -> tuple[Front, Notes]:
         """Return scaled scores against seconds: of `inference` per row, or of `training`."""

@@ -236,7 +236,7 @@ class _Growth:
         together = settings.unit == "cluster"
         plain = decorrelate(scores, codes if together else None)
         at = first if together else np.arange(len(rows))
-        permute = not settings.psychotree and tasks < TASKS_PER_PARAMETER * max(plain.k, 1)
+        permute = not settings.psychotree and tasks < TASKS_PER_PARAMETER * scores.shape[1]
         # Folds taken as independent are still dealt out task by task: else a permutation would know no tasks.
         units = plain if together else _by_task(plain, codes)
         found = {}

@@ -110,22 +110,44 @@ def draw_boxes(figure: Any, scaled: Scaled, floor: float = -4.0) -> None:
 
 
 def draw_front(figure: Any, front: Front) -> None:
-    """Draw score against time on a logarithmic axis; the front is joined by a line."""
+    """Draw score against time on a logarithmic axis; the front is joined by a line, names stand in a column.
+
+    Those far below the others (the constant predictor) would flatten the rest: they are named below the axis.
+    """
     axes = figure.add_subplot()
-    edge = [point for point in front.points if point.on_front]
+    middle = float(np.median([point.score for point in front.points]))
+    shown = [point for point in front.points if point.score >= middle / 2]
+    below = [point for point in front.points if point.score < middle / 2]
+    edge = [point for point in shown if point.on_front]
     axes.plot([p.seconds for p in edge], [p.score for p in edge], color=COLOURS[5], lw=1.2, zorder=1)
-    for point in front.points:
+    for point in shown:
         colour = COLOURS[5] if point.on_front else COLOURS[0]
         axes.scatter(point.seconds, point.score, color=colour, s=28, zorder=2)
-        axes.annotate(
-            point.framework,
-            (point.seconds, point.score),
-            xytext=(4, 4),
-            textcoords="offset points",
-            fontsize=8,
-        )
     axes.set_xscale("log")
-    axes.set(xlabel=f"seconds ({front.over} over tasks)", ylabel="score, worst 0 to best 1")
+    low, high = axes.get_ylim()
+    ordered = sorted(shown, key=lambda point: -point.score)
+    for point, y in zip(ordered, _apart([p.score for p in ordered], low, high), strict=True):
+        axes.annotate(
+            point.framework, (point.seconds, point.score), xytext=(1.03, (y - low) / (high - low)),
+            textcoords="axes fraction", va="center", fontsize=8,
+            color=COLOURS[5] if point.on_front else "black",
+            arrowprops={"arrowstyle": "-", "color": "#cccccc", "lw": 0.6, "shrinkA": 2, "shrinkB": 3},
+        )  # fmt: skip
+    said = "".join(f"\nbelow: {p.framework}, {p.score:.2f} at {p.seconds:.2g} s" for p in below)
+    axes.set(xlabel=f"seconds ({front.over} over tasks){said}", ylabel="score, worst 0 to best 1")
+
+
+def _apart(values: Sequence[float], low: float, high: float) -> list[float]:
+    """Return places for labels of descending values, none closer than a line of text, within the axis."""
+    step = min(0.055 * (high - low), (high - low) / max(len(values), 1))
+    out: list[float] = []
+    for value in values:
+        out.append(value if not out else min(value, out[-1] - step))
+    lift = max(0.0, low - out[-1]) if out else 0.0
+    for at in range(len(out) - 1, -1, -1):  # those that were pushed out below push the others up
+        floor = low if at == len(out) - 1 else out[at + 1] + step
+        out[at] = max(out[at], floor) if lift else out[at]
+    return out
 
 
 def draw_times(figure: Any, times: Sequence[FitTime]) -> None:
@@ -135,7 +157,7 @@ def draw_times(figure: Any, times: Sequence[FitTime]) -> None:
     for at, one in enumerate(shown):
         axes.plot([one.least, one.most], [at, at], color=GREY, lw=1)
         axes.plot([one.lower, one.upper], [at, at], color=COLOURS[0], lw=6, solid_capstyle="butt")
-        axes.plot([one.median], [at], "|", color="white", ms=7, mew=2)
+        axes.plot([one.median], [at], "|", color="black", ms=9, mew=1.5)
         if one.timeouts:
             axes.annotate(
                 f"{one.timeouts} timeouts", (one.most, at), xytext=(4, 0), textcoords="offset points", va="center",
@@ -143,10 +165,13 @@ def draw_times(figure: Any, times: Sequence[FitTime]) -> None:
             )  # fmt: skip
     for budget in sorted({one.budget_s for one in shown if one.budget_s == one.budget_s}):
         axes.axvline(budget, color="black", lw=0.8, ls="--")
-    axes.set(
-        yticks=range(len(shown)), yticklabels=[one.framework for one in shown], xlabel="seconds of training"
-    )
+    axes.set(yticks=range(len(shown)), yticklabels=_time_labels(shown), xlabel="seconds of training")
     axes.invert_yaxis()
+
+
+def _time_labels(times: Sequence[FitTime]) -> list[str]:
+    several = len({one.constraint for one in times}) > 1
+    return [f"{one.framework} @{one.constraint}" if several else one.framework for one in times]
 
 
 def draw_elo(figure: Any, pairs: Pairwise) -> None:

@@ -389,4 +389,6 @@ def _range(low: float | None, high: float | None, show: Any = _two) -> str:
 
 def _seconds(value: float | None) -> str:
     """Return a duration in seconds, so that a column sorts by what it shows."""
-    return "–" if value is None or not isfinite(value) else f"{value:.3g} s"
+    if value is None or not isfinite(value):
+        return "–"
+    return f"{value:,.0f} s".replace(",", "\u2009") if value >= 100 else f"{value:.3g} s"

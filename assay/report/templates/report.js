@@ -1,5 +1,5 @@
 "use strict";
-const number = (text) => { const found = text.replace("−", "-").match(/-?\d+(\.\d+)?(e[-+]?\d+)?/i); return found ? parseFloat(found[0]) : NaN; };
+const number = (text) => { const found = text.replace("−", "-").replace(/\u2009/g, "").match(/-?\d+(\.\d+)?(e[-+]?\d+)?/i); return found ? parseFloat(found[0]) : NaN; };
 for (const table of document.querySelectorAll(".table table")) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => {

@@ -102,7 +102,7 @@ def _amlb(frame: Any) -> tuple[Any, Any]:
     said = frame["metric"].astype(str)
     negated = said.str.startswith("neg_").to_numpy()
     result = pd.to_numeric(frame["result"], errors="coerce").to_numpy(dtype=float)
-    info = frame["info"].fillna("").astype(str) if "info" in frame else pd.Series("", index=frame.index)
+    info = _texts(frame, "info")
     base = pd.DataFrame(
         {
             "framework": frame["framework"].astype(str),
