@@ -6,7 +6,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # uv finds packages where pip is told to look.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
-.PHONY: help setup demo test check format docs bench chaos parity nine test-frameworks slow clean
+.PHONY: help setup demo test check format docs bench chaos parity null nine test-frameworks slow clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -49,6 +49,9 @@ parity: setup ## our baselines against the published ones (needs the reference d
 
 chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resuming
 	$(BIN)/python -m benchmarks.chaos --rounds 50
+
+null: setup ## do the tests keep their level? 1,000 suites in which all frameworks are equal (ten minutes)
+	$(BIN)/python -m benchmarks.null
 
 nine: setup ## the paper's nine frameworks on three data sets (needs the reference data; two hours)
 	$(BIN)/python -m benchmarks.nine

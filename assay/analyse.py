@@ -143,8 +143,8 @@ class Analysis:
         `min_size` is by default five tasks' worth of observations.
         """
         whole, holes = self._for_trees()
-        data, notes = join_properties(whole, self.scores.properties, columns)
         settings = settings or TreeSettings()
+        data, notes = join_properties(whole, self.scores.properties, columns, settings.psychotree)
         folds = max(1, round(len(data.tasks) / len(set(data.tasks.tolist()))))
         size = min_size or TASKS_PER_LEAF * (1 if settings.unit == "task" else folds)
         tree = grow_tree(data, replace(settings, min_size=size), self._random())

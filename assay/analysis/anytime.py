@@ -89,7 +89,7 @@ def compare_progress(curves: Iterable[Curve]) -> Anytime:
         raise UserError(
             "No framework here left a trace of its search (flaml, h2o, autogluon, gama, mljar and others do)."
         )
-    ends = [curve.budget_s if isfinite(curve.budget_s) else curve.seconds[-1] for curve in known]
+    ends = [max(curve.seconds[-1], curve.budget_s if isfinite(curve.budget_s) else 0.0) for curve in known]
     grid = np.linspace(max(ends) / GRID, max(ends), GRID)
     found = []
     for name in sorted({curve.framework for curve in known}):

@@ -71,9 +71,12 @@ def properties_by_task(scores: FoldScores, properties: Any, columns: Sequence[st
 
 
 def join_properties(
-    scores: FoldScores, properties: Any, columns: Sequence[str] = ()
+    scores: FoldScores, properties: Any, columns: Sequence[str] = (), as_read: bool = False
 ) -> tuple[Comparisons, tuple[str, ...]]:
-    """Return the folds with the properties of their tasks; tasks that lack one are left out, and said."""
+    """Return the folds with the properties of their tasks; tasks that lack one are left out, and said.
+
+    `as_read`: folds in the order in which the table has them, which matters to R where properties are equal.
+    """
     values = properties_by_task(scores, properties, columns)
     bad = set(np.flatnonzero(values.isna().any(axis=1).to_numpy()).tolist())
     notes: tuple[str, ...] = ()
@@ -84,8 +87,10 @@ def join_properties(
         )
     kept = scores.without_tasks(bad)
     values = values[~values.isna().any(axis=1).to_numpy()]
-    covariates = {str(name): _as_array(values[name])[kept.task] for name in values.columns}
-    return Comparisons(kept.frameworks, kept.scores, np.array(kept.tasks)[kept.task], covariates), notes
+    order = np.argsort(kept.first) if as_read else np.arange(len(kept.task))
+    task = kept.task[order]
+    covariates = {str(name): _as_array(values[name])[task] for name in values.columns}
+    return Comparisons(kept.frameworks, kept.scores[order], np.array(kept.tasks)[task], covariates), notes
 
 
 def _is_usable(name: str, column: Any) -> bool:

@@ -32,6 +32,7 @@ class FoldScores:
             `types`, `metrics` and `higher` belong to them.
         task: (n) position in `tasks` of each row; rows of a task stand together, in the order of repeat and fold.
         fold: (n, 2) repeat and fold of each row.
+        first: (n) which row of the table was the first of this fold.
         values: (n, m) in the metric's own direction; NaN where there is none, imputed or not.
         state: (n, m) OK (also where the metric is not defined), FAILED (the framework's own failure), NOT_OWN (setup,
             data, lost) or ABSENT.
@@ -50,6 +51,7 @@ class FoldScores:
     higher: tuple[bool, ...]
     task: Any
     fold: Any
+    first: Any
     values: Any
     state: Any
     imputed: Any
@@ -135,7 +137,7 @@ class FoldScores:
         kept, task = np.unique(self.task[rows], return_inverse=True)
         of_tasks = ("tasks", "keys", "task_ids", "types", "metrics", "higher")
         pick: dict[str, Any] = {name: tuple(getattr(self, name)[i] for i in kept) for name in of_tasks}
-        of_rows = ("fold", "values", "state", "imputed")
+        of_rows = ("fold", "first", "values", "state", "imputed")
         return replace(self, **pick, task=task, **{name: getattr(self, name)[rows] for name in of_rows})
 
 
@@ -294,6 +296,7 @@ def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False
         **tasks,
         task=order["task"].to_numpy(),
         fold=order[["repeat", "fold"]].to_numpy(),
+        first=np.unique(rows, return_index=True)[1],
         values=values,
         state=state,
         imputed=np.zeros((n, m), dtype=bool),

@@ -15,7 +15,7 @@ from assay.analysis.budgets import BudgetStep
 from assay.analysis.cells import TaskCell
 from assay.analysis.failures import CATEGORIES, Failures
 from assay.analysis.leaderboard import Leaderboard
-from assay.analysis.pairwise import Pairwise
+from assay.analysis.pairwise import MIN_TASKS, Pairwise
 from assay.analysis.pareto import Front
 from assay.analysis.ranks import Ranks
 from assay.analysis.scaled import Scaled
@@ -24,7 +24,7 @@ from assay.analysis.times import FitTime, InferenceTime
 from assay.analysis.trees import Tree
 from assay.errors import NotInstalled
 from assay.report.figures import draw
-from assay.report.tables import cells_text, split_words
+from assay.report.tables import batches_text, cells_text, split_words
 
 __all__ = [
     "Section",
@@ -150,7 +150,7 @@ def show_pairs(found: Pairwise, notes: Notes) -> Section:
     """Show who beats whom."""
     lines = [
         [name, _percent(found.win_rate[i]), _percent(found.improvability[i]), _two(found.mean_reciprocal_rank[i]),
-         f"{found.place[i][0]} to {found.place[i][1]}"]
+         f"{found.place[i][0]} to {found.place[i][1]}" if found.n_tasks >= MIN_TASKS else "–"]
         for i, name in enumerate(found.frameworks)
     ]  # fmt: skip
     heads = ["framework", ">win rate", ">improvable", ">1/rank", ">places"]
@@ -242,12 +242,11 @@ def show_training(times: Sequence[FitTime]) -> Section:
 
 def show_inference(times: Sequence[InferenceTime]) -> Section:
     """Show seconds per row by batch size."""
-    lines = [[one.framework, one.batch, one.jobs, _seconds(one.median)] for one in times]
     return Section(
         "What a row costs falls with the number of rows that are predicted at once.",
         "Medians over jobs of one core or more, as each was given; the model is loaded already.",
         _figures(list(times)),
-        (Table(["framework", ">rows in a batch", ">jobs", ">per row"], lines),),
+        (Table(*batches_text(times, _seconds)),),
     )
 
 

@@ -12,8 +12,8 @@ from assay.errors import ConfigError, NotInstalled
 
 __all__ = ["COLOURS", "GREY", "figure_of", "save", "svg"]
 
-# Okabe and Ito's palette, black left for text.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+# Okabe and Ito's palette, black left for text, grey for the yellow that white swallows.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#5B5B5B")
 GREY = "#8a8a8a"
 FORMATS = (".svg", ".pdf", ".png")
 STYLE: dict[Any, Any] = {

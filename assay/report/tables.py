@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay.analysis.cells import TaskCell
+from assay.analysis.times import InferenceTime
 
-__all__ = ["cells_csv", "cells_latex", "cells_text", "split_words"]
+__all__ = ["batches_text", "cells_csv", "cells_latex", "cells_text", "split_words"]
 
 
 def cells_text(cells: Sequence[TaskCell]) -> tuple[list[str], list[list[str]]]:
@@ -44,6 +45,19 @@ def cells_latex(cells: Sequence[TaskCell]) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
+def batches_text(
+    times: Sequence[InferenceTime], show: Callable[[float], str]
+) -> tuple[list[str], list[list[str]]]:
+    """Return heads and lines: frameworks down, batch sizes across, the median seconds per row in each cell."""
+    sizes = sorted({one.batch for one in times})
+    found = {(one.framework, one.batch): one for one in times}
+    lines = []
+    for name in dict.fromkeys(one.framework for one in times):
+        own = [found.get((name, size)) for size in sizes]
+        lines.append([name, *(show(one.median) if one else "–" for one in own)])
+    return ["framework", *(f">{size}" for size in sizes)], lines
+
+
 def split_words(tree: Any, node: Any) -> str:
     """Return on which side of its parent's split a node lies, as words."""
     if node.parent is None:
@@ -62,11 +76,11 @@ def _axes(cells: Sequence[TaskCell]) -> tuple[list[str], list[str]]:
 
 
 def _shown(cell: TaskCell | None, latex: bool = False) -> str:
-    """Return mean(std) and, raised or behind a sign, how many folds failed; a dash where none was completed."""
+    """Return mean(std) and, raised or behind a sign, how many folds failed; a dash where they left one or none."""
     if cell is None:
         return ""
     fails = "" if not cell.fails else f"$^{{{cell.fails}}}$" if latex else f" ✗{cell.fails}"
-    if cell.mean is None:
+    if cell.mean is None or (cell.n < 2 and cell.fails):
         return f"-{fails}"
     is_ratio = cell.metric not in ("rmse", "mse", "mae")
     mean = f"{cell.mean:.3f}" if is_ratio else _two_digits(cell.mean)

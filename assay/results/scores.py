@@ -82,6 +82,7 @@ def inference_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     found = [
         (row["framework"], row["task"], int(batch), seconds)
         for row in rows
+        if row["status"] == "ok"
         for batch, seconds in row["inference_s"].items()
         if int(batch)
     ]

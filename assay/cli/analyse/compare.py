@@ -136,24 +136,36 @@ def pairwise(
     Example:
       assay analyse pairwise --scores results.csv
     """
+    from assay.analysis.pairwise import MIN_TASKS
+
     found, notes = data.pairwise(draws, anchor)
     draw_to(figure, found, "wins")
     if json:
         print_json(plain({**_pairs_json(found), "notes": notes}))
         return
-    lines = [
-        [
-            name, elo(found.elo[i]), f"{elo(found.elo_low[i])} to {elo(found.elo_high[i])}", found.group[i],
-            f"{found.place[i][0]} to {found.place[i][1]}", f"{found.rank[i]:.2f}", f"{found.win_rate[i]:.1%}",
-            f"{found.improvability[i]:.1%}", f"{found.mean_reciprocal_rank[i]:.2f}",
-        ]
-        for i, name in enumerate(found.frameworks)
-    ]  # fmt: skip
-    heads = ["framework", ">Elo", ">95 %", ">group", ">places", ">rank", ">wins", ">improvable", ">1/rank"]
-    print_table("", heads, lines)
-    print(f"{found.n_tasks} tasks, {found.draws} draws of them; Elo 1000 is {found.anchor}.")
-    print("The first of a group is not clearly better than the others of it.")
+    print_table("", *_pairs_table(found))
+    if found.n_tasks < MIN_TASKS:
+        print(f"{found.n_tasks} tasks: too few for intervals and groups. Elo 1000 is {found.anchor}.")
+    else:
+        print(f"{found.n_tasks} tasks, {found.draws} draws of them; Elo 1000 is {found.anchor}.")
+        print("The first of a group is not clearly better than the others of it.")
     say(notes)
+
+
+def _pairs_table(found: Pairwise) -> tuple[list[str], list[list[Any]]]:
+    from assay.analysis.pairwise import MIN_TASKS
+
+    sure = found.n_tasks >= MIN_TASKS
+    heads = ["framework", ">Elo", *((">95 %", ">group", ">places") if sure else ())]
+    lines = []
+    for i, name in enumerate(found.frameworks):
+        line = [name, elo(found.elo[i])]
+        if sure:
+            line += [f"{elo(found.elo_low[i])} to {elo(found.elo_high[i])}", found.group[i]]
+            line += [f"{found.place[i][0]} to {found.place[i][1]}"]
+        line += [f"{found.rank[i]:.2f}", f"{found.win_rate[i]:.1%}", f"{found.improvability[i]:.1%}"]
+        lines.append([*line, f"{found.mean_reciprocal_rank[i]:.2f}"])
+    return [*heads, ">rank", ">wins", ">improvable", ">1/rank"], lines
 
 
 def _pairs_json(found: Pairwise) -> dict[str, Any]:

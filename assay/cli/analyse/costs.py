@@ -77,8 +77,9 @@ def time(data: Analysis, json: bool, figure: Figure = None) -> None:
     ]  # fmt: skip
     print_table("", heads, lines)
     if infers:
-        told = [[one.framework, one.batch, one.jobs, _small(one.median)] for one in infers]
-        print_table("", ["framework", ">rows in a batch", ">jobs", ">per row"], told)
+        from assay.report.tables import batches_text
+
+        print_table("Inference per row, by rows in a batch", *batches_text(infers, _small))
 
 
 def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
