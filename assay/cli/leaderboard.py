@@ -53,31 +53,43 @@ def leaderboard(
 
 
 def show_leaderboard(rows: Sequence[dict[str, Any]]) -> None:
-    """Print the standings of results rows."""
+    """Print what a run came to: ranks, failures and, where there are few tasks, their scores."""
     import numpy as np
 
     from assay.analysis.leaderboard import make_leaderboard
     from assay.results.scores import scores_table
 
-    if rows:
-        table = scores_table(rows)
-        print_leaderboard(make_leaderboard(table[table["optimised"]], np.random.default_rng(0)))
+    if not rows:
+        return
+    table = scores_table(rows)
+    board = make_leaderboard(table[table["optimised"]], np.random.default_rng(0), draws=0)
+    heads, means = _means(board)
+    lines = [
+        [_name(one), _two(one.rank), one.wins, f"{one.ok}/{one.ok + one.failed}", seconds(one.fit_s), *own]
+        for one, own in zip(board.standings, means, strict=True)
+    ]
+    print_table("", ["framework", ">rank", ">wins", ">ok", ">fit (median)", *heads], lines)
+    _print_notes(board)
 
 
 def print_leaderboard(board: Leaderboard) -> None:
-    """Print standings and, where there are few tasks, the mean of each one's metric."""
-    tasks = list(board.metrics) if len(board.metrics) <= MOST_TASKS else []
-    means = [
-        f">{task} ({board.metrics[task]}{'↑' if board.higher_is_better[task] else '↓'})" for task in tasks
-    ]
-    heads, lines = _table(board)
-    for line, standing in zip(lines, board.standings, strict=True):
-        cells = [board.cells.get((task, standing.framework)) for task in tasks]
-        line += [f"{number(cell.mean)}{'*' if cell.imputed else ''}" if cell else "–" for cell in cells]
-    print_table("", [*heads, *means], lines)
+    """Print the standings in full and, where there are few tasks, the mean of each one's metric."""
+    print_table("", *_table(board))
     if board.draws:
-        said = f"{board.draws} draws of {board.n_tasks} tasks; Elo 1000 is {board.anchor}"
-        print(f"± 95 % over {said}. The first of a group is not clearly better than the others of it.")
+        print(
+            f"95 % over {board.draws} draws of {board.n_tasks} tasks; Elo 1000 is {board.anchor}. The first of a group "
+            "is not clearly better than the others of it."
+        )
+    elif len(board.standings) > 1:
+        print(f"{board.n_tasks} tasks in common: too few for intervals, groups and Elo.")
+    heads, means = _means(board)
+    if heads:
+        lines = [[_name(standing), *own] for standing, own in zip(board.standings, means, strict=True)]
+        print_table("", ["framework", *heads], lines)
+    _print_notes(board)
+
+
+def _print_notes(board: Leaderboard) -> None:
     if any(cell.imputed for cell in board.cells.values()):
         print("* with failed folds imputed")
     if any(standing.meta_learning for standing in board.standings):
@@ -87,23 +99,35 @@ def print_leaderboard(board: Leaderboard) -> None:
         print(f"warning: {warning}")
 
 
+def _name(standing: Standing) -> str:
+    return standing.framework + ("†" if standing.meta_learning else "")
+
+
+def _means(board: Leaderboard) -> tuple[list[str], list[list[str]]]:
+    """Return a head per task and, for each standing, the means of the tasks' metrics; none where they would not fit."""
+    tasks = list(board.metrics) if len(board.metrics) <= MOST_TASKS else []
+    arrows = {task: "↑" if board.higher_is_better[task] else "↓" for task in tasks}
+    heads = [f">{task} ({board.metrics[task]}{arrows[task]})" for task in tasks]
+    out = []
+    for standing in board.standings:
+        cells = [board.cells.get((task, standing.framework)) for task in tasks]
+        out.append([f"{number(cell.mean)}{'*' if cell.imputed else ''}" if cell else "–" for cell in cells])
+    return heads, out
+
+
 def _table(board: Leaderboard) -> tuple[list[str], list[list[Any]]]:
     """Return heads and lines; intervals, groups and Elo only where there are tasks enough for them."""
     with_intervals = board.draws > 0
-    has_inference = any(standing.row_s is not None for standing in board.standings)
     heads = ["framework", ">rank", *((">95 %", ">group", ">Elo", ">95 %") if with_intervals else ())]
-    heads += [">wins", ">scaled", ">ok", ">fit (median)", *((">per row",) if has_inference else ())]
+    heads += [">wins", ">scaled", ">ok", ">failed", ">fit (median)", ">per row"]
     lines = []
     for standing in board.standings:
-        line: list[Any] = [standing.framework + ("†" if standing.meta_learning else ""), _two(standing.rank)]
+        line: list[Any] = [_name(standing), _two(standing.rank)]
         if with_intervals:
             line += [_range(standing.rank_low, standing.rank_high), standing.group, elo(standing.elo)]
             line += [_elo_range(standing)]
-        line += [standing.wins, _two(standing.scaled), f"{standing.ok}/{standing.ok + standing.failed}"]
-        line += [seconds(standing.fit_s)]
-        if has_inference:
-            line += ["–" if standing.row_s is None else f"{standing.row_s * 1e6:.3g} µs"]
-        lines.append(line)
+        line += [standing.wins, _two(standing.scaled), standing.ok, standing.failed, seconds(standing.fit_s)]
+        lines.append([*line, "–" if standing.row_s is None else f"{standing.row_s * 1e6:.3g} µs"])
     return heads, lines
 
 
