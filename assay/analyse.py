@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -56,7 +56,7 @@ class Analysis:
 
     Attributes:
         scores: the table, and what is known of its tasks.
-        traces: searches over time: the row, and what the framework wrote.
+        traces: reads searches over time when it is called: rows, each with what the framework wrote.
         hardware: the machines, in words.
         wanted: which rows to look at.
         impute: what a failure counts as.
@@ -66,7 +66,7 @@ class Analysis:
     """
 
     scores: Scores
-    traces: Sequence[tuple[Mapping[str, Any], Any]] = ()
+    traces: Callable[[], Iterable[tuple[Mapping[str, Any], Any]]] = tuple
     hardware: Notes = ()
     wanted: Filter = field(default_factory=Filter)
     impute: Policy = "constant"
@@ -245,7 +245,7 @@ class Analysis:
         shown = set(zip(self.table["framework"], self.table["task"], self.table["constraint"], strict=True))
         return compare_progress(
             best_so_far(row["framework"], row["task"], trace, row["budget_s"] or float("nan"))
-            for row, trace in self.traces
+            for row, trace in self.traces()
             if (row["framework"], row["task"], row["constraint"]) in shown
         )
 
@@ -279,7 +279,7 @@ def _of_store(store: Store) -> Analysis:
         facts.append({"task": task.name, "task_id": plain_id(task.id), **task.facts})
     properties = pd.DataFrame(facts).drop_duplicates(["task", "task_id"])
     scores = Scores(scores_table(rows), properties, "assay", inference_table(rows))
-    return Analysis(scores, list(read_traces(store.folder, rows)), _machines(store, rows))
+    return Analysis(scores, partial(read_traces, store.folder, rows), _machines(store, rows))
 
 
 def _machines(store: Store, rows: Sequence[Mapping[str, Any]]) -> Notes:

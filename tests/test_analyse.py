@@ -55,7 +55,7 @@ def test_a_trace_that_is_no_trace_is_passed_over(finished: Path, tmp_path: Path)
 
     read = list(read_traces(store.folder, rows))
     assert [trace for _, trace in read] == [points]
-    anytime = replace(analyse(store), traces=read).anytime()
+    anytime = replace(analyse(store), traces=lambda: read).anytime()
     assert [(one.first_s, one.last_s) for one in anytime.frameworks] == [(1.0, 2.0)]
 
 

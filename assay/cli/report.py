@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,7 +48,10 @@ def report(
     from assay.reports import make_parts, make_report
 
     if json:
-        print_json(plain(make_parts(data)))
+        parts = make_parts(data)
+        print_json(
+            plain([replace(p, section=replace(p.section, figures=()) if p.section else None) for p in parts])
+        )
         return
     check_target(out)
     text = make_report(data, title)

@@ -42,7 +42,8 @@ def test_amlbs_results_become_a_scores_table(amlb: Path) -> None:
     assert own["role"].tolist() == ["framework", "framework", "constant", "framework"]
     assert own["budget_s"].tolist() == [3600.0] * 4
     others = found.table[~found.table["optimised"]]
-    assert set(others["metric"]) == {"acc", "logloss"} and not others["value"].isna().any()
+    assert set(others["metric"]) == {"acc", "logloss"}
+    assert others["value"].isna().equals(others["status"] != "ok")
 
 
 def test_rows_that_come_twice_count_once(amlb: Path) -> None:
@@ -146,3 +147,12 @@ def test_cells_of_the_papers_tables_are_reproduced(repository: Path) -> None:
         if row["paper_mean"]:  # where a single fold came through, the paper has a dash
             printed = round(cell.mean, 3) if row["table"] == "T6" else float(f"{cell.mean:.2g}")
             assert printed == pytest.approx(float(row["paper_mean"]), rel=1e-9)
+
+
+def test_jobs_that_failed_have_a_row_for_every_other_metric_too(amlb: Path) -> None:
+    table = read_scores(amlb).table
+    failed = table[table["status"] == "timeout"]
+    assert sorted(failed["metric"]) == ["acc", "auc", "logloss"] and failed["value"].isna().all()
+    assert not table[(table["task"] == "yeast") & (table["metric"] == "auc")].shape[0], (
+        "no auc of four classes"
+    )

@@ -155,7 +155,7 @@ def _inference(frame: Any) -> Any:
 
 
 def _with_other_metrics(base: Any, frame: Any) -> Any:
-    """Add a row for every other metric that the table has a column for."""
+    """Add a row for every other metric that the table has a column for, also of jobs that failed on such a task."""
     import pandas as pd
 
     from assay.metrics.registry import BUILTIN, get_metric
@@ -163,7 +163,8 @@ def _with_other_metrics(base: Any, frame: Any) -> Any:
     parts = [base]
     for name in sorted(set(frame.columns) & set(BUILTIN)):
         values = pd.to_numeric(frame[name], errors="coerce")
-        own = values.notna().to_numpy() & (base["metric"] != name).to_numpy()
+        tasks = base.loc[values.notna().to_numpy(), "task"].unique()
+        own = base["task"].isin(tasks).to_numpy() & (base["metric"] != name).to_numpy()
         if own.any():
             higher = get_metric(name).higher_is_better
             parts.append(
