@@ -26,6 +26,7 @@ LOG_LINES, LOG_WIDTH = 6, 160
 def check(
     name: Annotated[list[str], typer.Argument(help="Names, name:version, folders, or file.py:Class.")],
     constraint: Annotated[str, typer.Option(help="What each job may use.")] = "30s1c",
+    task: Annotated[list[str] | None, typer.Option("--task", "-t", help="Only these of its tasks.")] = None,
     tier: Tier = "auto",
     keep: Annotated[
         Path | None,
@@ -45,12 +46,16 @@ def check(
     """
     from assay.frameworks.spec import find_frameworks
     from assay.testing import check_framework
+    from assay.testing.tasks import choose_tasks
 
     check_tier(tier)
+    choose_tasks(task or ())
     found = []
     for spec in find_frameworks(",".join(name)):
         folder = keep and keep / f"{spec.name}-{spec.version}"
-        one = check_framework(spec, constraint=constraint, tier=tier, keep=folder, tell=_tell)
+        one = check_framework(
+            spec, constraint=constraint, tier=tier, tasks=task or (), keep=folder, tell=_tell
+        )
         found.append(one)
         if not json:
             _show(one)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.testing.claims import Claim, Trial, judge
-from assay.testing.tasks import TASKS, CheckTask, write_tasks
+from assay.testing.tasks import TASKS, CheckTask, choose_tasks, write_tasks
 
 if TYPE_CHECKING:
     from assay.data.task import Task
@@ -74,6 +74,7 @@ def check_framework(
     *,
     constraint: str = CONSTRAINT,
     tier: str = "auto",
+    tasks: Collection[str] = (),
     keep: Path | None = None,
     tell: Tell = lambda event: None,
 ) -> Check:
@@ -83,6 +84,7 @@ def check_framework(
         framework: a name, `name:version`, a folder, `file.py:Class`, or a spec.
         constraint: what each of its jobs may use.
         tier: how limits are enforced, as in `assay.run`.
+        tasks: names of the tasks to run; all of them by default.
         keep: a new folder for the tables and stores, which are thrown away otherwise.
         tell: called when one of its jobs starts and when it has its row.
     """
@@ -90,15 +92,15 @@ def check_framework(
 
     spec = find_framework(framework) if isinstance(framework, str) else framework
     with _folder(keep) as name:
-        run = _Run(Path(name), constraint, tier, tell)
+        run = _Run(Path(name), constraint, tier, tell, tasks)
         store = run.run(spec, "store")
         trials = [_trial(store, row) for row in sorted(store.rows(), key=_place)]
         if any(trial.answer is not None for trial in trials):
             trials = run.compare(spec, trials)
-        tasks = tuple(_task_check(task, store, trials) for task in TASKS)
+        checked = tuple(_task_check(task, store, trials) for task in choose_tasks(tasks))
         store.close()
     kept = "" if keep is None else str(Path(name) / "store")
-    return Check(spec.name, spec.version, constraint, tasks, tuple(judge(spec, trials)), kept)
+    return Check(spec.name, spec.version, constraint, checked, tuple(judge(spec, trials)), kept)
 
 
 def _folder(keep: Path | None) -> AbstractContextManager[str | Path]:
@@ -116,14 +118,16 @@ def _folder(keep: Path | None) -> AbstractContextManager[str | Path]:
 class _Run:
     """One check: a folder, its tasks, and how their jobs are run."""
 
-    def __init__(self, folder: Path, constraint: str, tier: str, tell: Tell) -> None:
+    def __init__(
+        self, folder: Path, constraint: str, tier: str, tell: Tell, tasks: Collection[str] = ()
+    ) -> None:
         from assay.suites.suite import Suite
 
         self.folder = folder
         self.constraint = constraint
         self.tier = tier
         self.tell = tell
-        self.suite = Suite("check", write_tasks(folder / "tasks"))
+        self.suite = Suite("check", write_tasks(folder / "tasks", tasks))
         self.tasks = self._load()
 
     def _load(self) -> Sequence[Task]:

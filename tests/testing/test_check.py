@@ -233,3 +233,12 @@ def test_in_pytest_only_a_broken_must_fails(tmp_path: Path) -> None:
 def test_without_the_option_such_a_test_is_skipped(tmp_path: Path) -> None:
     done = run_pytest(tmp_path)
     assert done.returncode == 0 and "1 skipped" in done.stdout, done.stdout
+
+
+def test_some_of_the_tasks_can_be_checked_alone(tmp_path: Path) -> None:
+    found = check_framework("constant", tasks=["names"], keep=tmp_path / "kept")
+    assert [task.task for task in found.tasks] == ["names"]
+    with pytest.raises(
+        ConfigError, match="Unknown task 'nams' of the check: choose from single, gaps, names"
+    ):
+        check_framework("constant", tasks=["nams"])
