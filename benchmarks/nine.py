@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from assay import Local, Store, Suite, leaderboard, plan, run
+from assay import Local, Store, Suite, analyse, plan, run
 from assay.data.task import TaskRequest
 from benchmarks.leftovers import look, remembered
 
@@ -58,7 +58,7 @@ def table(heads: Sequence[str], lines: Sequence[Sequence[Any]]) -> str:
 
 def scores_table(store: Store) -> str:
     """Return ranks and mean scores."""
-    board = leaderboard(store)
+    board = analyse(store).leaderboard()
     lines = []
     for standing in board.standings:
         cells = [board.cells.get((task, standing.framework)) for task in TASKS]
