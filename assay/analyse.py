@@ -39,13 +39,13 @@ TASKS_PER_LEAF = 5
 Notes = tuple[str, ...]
 
 
-def analyse(source: Store | Path | str, covariates: Path | None = None) -> Analysis:
+def analyse(source: Store | Path | str, covariates: Path | str | None = None) -> Analysis:
     """Return the analyses of a store, or of a file of scores (AMLB's, bencheval's, ours, or a plain long table).
 
     `covariates` is a CSV with properties of tasks, joined on `task_id` or `task`.
     """
     found = Analysis(read_scores(Path(source))) if isinstance(source, (str, Path)) else _of_store(source)
-    return replace(found, scores=_with_properties(found.scores, covariates)) if covariates else found
+    return replace(found, scores=_with_properties(found.scores, Path(covariates))) if covariates else found
 
 
 @dataclass(frozen=True)

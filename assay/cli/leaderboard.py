@@ -81,7 +81,7 @@ def print_leaderboard(board: Leaderboard) -> None:
             "is not clearly better than the others of it."
         )
     elif len(board.standings) > 1:
-        print(f"{board.n_tasks} tasks in common: too few for intervals, groups and Elo.")
+        print(f"Too few tasks in common for intervals, groups and Elo: {board.n_tasks}.")
     heads, means = _means(board)
     if heads:
         lines = [[_name(standing), *own] for standing, own in zip(board.standings, means, strict=True)]
@@ -90,7 +90,7 @@ def print_leaderboard(board: Leaderboard) -> None:
 
 
 def _print_notes(board: Leaderboard) -> None:
-    if any(cell.imputed for cell in board.cells.values()):
+    if len(board.metrics) <= MOST_TASKS and any(cell.imputed for cell in board.cells.values()):
         print("* with failed folds imputed")
     if any(standing.meta_learning for standing in board.standings):
         print("† learned from public data sets beforehand")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,15 +53,25 @@ def _small(value: float) -> str:
     return seconds(value) if value >= 1 else f"{value * 1000:.3g} ms"
 
 
-def time(data: Analysis, json: bool, figure: Figure = None) -> None:
+def time(
+    data: Analysis,
+    json: bool,
+    figure: Figure = None,
+    inference_figure: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw seconds per row by batch size.")
+    ] = None,
+) -> None:
     """Show training times against the budget, and inference per row.
 
     \b
     Example:
-      assay analyse time --store results
+      assay analyse time --store results --figure training.svg --inference-figure inference.svg
     """
     fits, infers = data.fit_times(), data.inference_times()
     draw_to(figure, fits)
+    if inference_figure is not None and not infers:
+        raise ConfigError("Inference was not timed by batches: there is nothing to draw.")
+    draw_to(inference_figure, infers)
     if json:
         print_json(plain({"training": fits, "inference": infers}))
         return
