@@ -93,6 +93,11 @@ def install(name: str, cache: Path) -> dict[str, Any]:
     return {**found, "licence": licence(spec, settings)}
 
 
+def first_line(text: str) -> str:
+    """Return what is enough of a message for the docs: tracebacks name folders of this run."""
+    return text.split("\n")[0][:300]
+
+
 def check(name: str, cache: Path, constraint: str) -> dict[str, Any]:
     """Run the check of an installed framework; return what held."""
     command = [*ASSAY, "framework", "check", name, "--constraint", constraint, "--json"]
@@ -101,11 +106,14 @@ def check(name: str, cache: Path, constraint: str) -> dict[str, Any]:
         said = json.loads(done.stdout)[0]
     except ValueError:
         return {"problem": done.stderr.strip()[-500:]}
+    keys = ("status", "metric", "score", "fit_s")
     tasks = {
-        task["task"]: {key: task[key] for key in ("status", "metric", "score", "fit_s", "message")}
+        task["task"]: {**{key: task[key] for key in keys}, "message": first_line(task["message"])}
         for task in said["tasks"]
     }
-    claims = [claim for claim in said["claims"] if claim["problem"]]
+    claims = [
+        {**claim, "problem": first_line(claim["problem"])} for claim in said["claims"] if claim["problem"]
+    ]
     return {"constraint": constraint, "ok": said["ok"], "tasks": tasks, "claims": claims}
 
 
