@@ -112,9 +112,10 @@ class Analysis:
     def leaderboard(self, draws: int = 1000) -> Leaderboard:
         """Return the standings; frameworks that cannot be ranked are in it too."""
         shown = list(dict.fromkeys(self.table["label"]))
-        return make_leaderboard(
+        board = make_leaderboard(
             self._all, self._random(), self.impute, draws, self.include_marked, self.impute_not_own, shown
         )
+        return replace(board, warnings=(*self.scores.notes, *board.warnings))
 
     def cells(self) -> list[TaskCell]:
         """Return mean, deviation and failures of each framework on each task, nothing imputed."""
@@ -146,7 +147,7 @@ class Analysis:
         settings = settings or TreeSettings()
         data, notes = join_properties(whole, self.scores.properties, columns, settings.psychotree)
         folds = max(1, round(len(data.tasks) / len(set(data.tasks.tolist()))))
-        size = min_size or TASKS_PER_LEAF * (1 if settings.unit == "task" else folds)
+        size = TASKS_PER_LEAF * (1 if settings.unit == "task" else folds) if min_size is None else min_size
         tree = grow_tree(data, replace(settings, min_size=size), self._random())
         return tree, (*self.scores.notes, *holes, *notes, *tree.notes)
 
@@ -156,7 +157,7 @@ class Analysis:
         kept = [name for name, share in zip(self.folds.frameworks, met, strict=True) if share > 0.9]
         out = [name for name in self.folds.frameworks if name not in kept]
         notes = (
-            (f"Left out, because they have scores on few of the tasks only: {', '.join(out)}.",)
+            (f"Left out, because they have no scores on more than a tenth of the folds: {', '.join(out)}.",)
             if out
             else ()
         )
@@ -165,7 +166,7 @@ class Analysis:
 
     def advise(self, facts: Mapping[str, float], columns: Sequence[str] = ()) -> tuple[Advice, Notes]:
         """Return which framework suits a task of these facts: ours, or under OpenML's names."""
-        whole, holes = self._for_trees()
+        whole, _ = self._for_trees()
         names = list(properties_by_task(whole, self.scores.properties, columns).columns)
         own = as_named(facts, names)
         known = [name for name in names if name in own]
@@ -179,13 +180,13 @@ class Analysis:
         bad = set(np.flatnonzero(values.isna().any(axis=1).to_numpy()).tolist())
         kept = whole.without_tasks(bad)
         missing = [name for name in names if name not in own]
-        return advise(tree, kept, values.dropna(), own, missing, self._random()), (*holes, *notes)
+        return advise(tree, kept, values.dropna(), own, missing, self._random()), notes
 
     def bayes(self, rope: float = 0.01) -> tuple[list[SignedRank], Notes]:
         """Return the signed-rank test of every pair; differences in gaps from the constant predictor to the best."""
         scores, notes = self._compared
-        means, said = in_gaps(scores)
-        return signed_rank_pairs(means, scores.frameworks, rope, self._random()), (*notes, *said)
+        means, names, said = in_gaps(scores)
+        return signed_rank_pairs(means, names, rope, self._random()), (*notes, *said)
 
     def on_each_task(self, a: str, b: str, rope: float = 0.0) -> list[OneTask]:
         """Return the tests of a pair on each task by itself, in the metric's units, positive where A is better."""

@@ -48,9 +48,7 @@ def _made(name: str, title: str, make: Callable[[Analysis], Section], data: Anal
 
 
 def _standings(data: Analysis) -> Section:
-    board = data.leaderboard()
-    pairs = data.pairwise()[0] if board.draws else None
-    return show.show_standings(board, pairs)
+    return show.show_standings(data.leaderboard())
 
 
 def _pareto(against: str) -> Callable[[Analysis], Section]:

@@ -77,6 +77,8 @@ def signed_rank_pairs(
     """Return the test for every pair of columns of (tasks, m) scores; all pairs share the draws."""
     if rope < 0:
         raise ConfigError(f"--rope {rope:g}: the half width of the region of equivalence is 0 or more.")
+    if len(frameworks) < 2:
+        raise UserError("At least two frameworks are needed, beside the constant predictor.")
     if len(means) < 1:
         raise UserError("There is no task on which all frameworks have a score.")
     if np.isnan(means).any():
@@ -159,6 +161,8 @@ def compare_on_tasks(scores: FoldScores, a: str, b: str, rope: float = 0.0) -> l
     Test and training parts are taken to be those of cross-validation with as many folds as there are: where only some
     of them were run, the tests are more cautious than they need be.
     """
+    if rope < 0:
+        raise ConfigError(f"--rope {rope:g}: the half width of the region of equivalence is 0 or more.")
     for name in (a, b):
         if name not in scores.frameworks:
             raise UserError(f"Unknown framework '{name}': give two of {', '.join(scores.frameworks)}.")

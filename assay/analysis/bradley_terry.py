@@ -14,6 +14,7 @@ MAX_STEPS = 60
 CONVERGED = 1e-13  # of the log-likelihood, relative: what one more Newton step would gain
 NEARBY = 1e-10  # the same, per comparison, for models whose solution is known nearly
 FEW_STEPS = 12
+ALL_TIES = 30.0  # the log weight of a tie where there is nothing else
 AT_ONCE = 2**17  # numbers in a square of all pairs of some models: what the processor's cache holds
 
 
@@ -76,7 +77,7 @@ def fit(tallies: Tallies) -> Fits:
     """Fit by maximum likelihood: Newton's steps from equal strengths, halved where they lead down.
 
     A framework that won or lost every comparison has no finite strength: it gets one beyond which the likelihood no
-    longer grows in double precision. Models without ties have no tie parameter.
+    longer grows in double precision. Models without ties have no tie parameter; where all ended even, all are equal.
 
     References:
         Davidson (1970), On extending the Bradley–Terry model to accommodate ties in paired comparison
@@ -92,10 +93,11 @@ def fit(tallies: Tallies) -> Fits:
     flat_points = points.reshape(-1, m)
     flat_ties = np.broadcast_to(np.asarray(tallies.ties, dtype=float), shape).reshape(-1)
     met = np.broadcast_to(np.asarray(tallies.met, dtype=float), (*shape, m, m)).reshape(-1, m, m)
-    strengths, tie = np.zeros_like(flat_points), np.where(flat_ties > 0, 0.0, -np.inf)
-    loglik = np.empty(len(flat_points))
+    strengths, tie = np.zeros_like(flat_points), np.where(flat_ties > 0, ALL_TIES, -np.inf)
+    loglik = np.zeros(len(flat_points))
+    all_even = flat_ties >= met.sum(axis=(1, 2)) / 2 * (1 - 1e-12)  # then nothing tells strengths apart
     for has_ties in (False, True):
-        own = (flat_ties > 0) == has_ties
+        own = ((flat_ties > 0) == has_ties) & ~all_even
         if own.any():
             found = _climb(flat_points[own], flat_ties[own], met[own], has_ties)
             strengths[own], loglik[own] = found[0], found[2]
@@ -108,7 +110,7 @@ def fit_nearby(points: Any, ties: Any, meetings: float, start: Fits) -> Any:
     """Return strengths (n, m) of many models whose pairs all met equally often, beginning from one like them.
 
     For draws of tasks: the same numbers as `fit` to about 1e-9, ten times faster. Newton's steps are whole, because
-    the start is near; models that do not settle soon, or have no ties where the start has some, go to `fit`.
+    the start is near; models that do not settle soon, or lack ties where the start has some, go to `fit`.
 
     Args:
         points: (n, m) as in `Tallies`.
@@ -118,7 +120,7 @@ def fit_nearby(points: Any, ties: Any, meetings: float, start: Fits) -> Any:
     """
     n, m = points.shape
     out, settled = np.empty((n, m)), np.zeros(n, dtype=bool)
-    alike = (ties > 0) & np.isfinite(start.tie)
+    alike = (ties > 0) == bool(np.isfinite(start.tie))
     size = max(1, AT_ONCE // m**2)
     with threadpool_limits(
         1, "blas"
@@ -145,7 +147,7 @@ def _settle(points: Any, ties: Any, meetings: float, start: Fits) -> tuple[Any, 
             step = np.clip(np.linalg.solve(curve, slope[:, :, None])[:, :, 0], -5.0, 5.0)
             gain = (step * slope).sum(axis=1) / 2
             theta[:, : m - 1] += step[:, : m - 1]
-            nu += step[:, m - 1]
+            nu += step[:, m - 1]  # without ties: zero
         if (gain <= NEARBY * meetings * m**2).all():
             break
     return theta, (gain <= NEARBY * meetings * m**2) & np.isfinite(theta).all(axis=1)
@@ -157,6 +159,7 @@ def _slope_and_curve(theta: Any, nu: Any, points: Any, ties: Any, meetings: floa
     Weights of a pair are s_i/s_j, s_j/s_i and the tie's, with s = exp(θ/2): no exponential per pair is needed.
     """
     n, m = points.shape
+    has_ties = bool(np.isfinite(nu).all())
     root, even_weight = np.exp(theta / 2), np.exp(nu)
     ahead = root[:, :, None] / root[:, None, :]
     behind = ahead.swapaxes(1, 2)
@@ -175,7 +178,7 @@ def _slope_and_curve(theta: Any, nu: Any, points: Any, ties: Any, meetings: floa
     curve[:, rows, rows] = spread.sum(axis=2)
     across = -meetings * (even * lead).sum(axis=2)
     curve[:, : m - 1, m - 1] = curve[:, m - 1, : m - 1] = across[:, : m - 1]
-    curve[:, m - 1, m - 1] = meetings * (even * (1 - even)).sum(axis=(1, 2)) / 2
+    curve[:, m - 1, m - 1] = meetings * (even * (1 - even)).sum(axis=(1, 2)) / 2 if has_ties else 1.0
     curve[:, rows, rows] += (1e-13 * curve[:, rows, rows].max(axis=1) + 1e-300)[:, None]
     return slope, curve
 

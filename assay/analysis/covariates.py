@@ -63,7 +63,7 @@ def properties_by_task(scores: FoldScores, properties: Any, columns: Sequence[st
     by_id = {one: i for i, one in enumerate(properties["task_id"].astype(str)) if one}
     by_name = {one: i for i, one in enumerate(properties["task"].astype(str)) if one}
     at = [by_id.get(i, by_name.get(key[0], -1)) for i, key in zip(scores.task_ids, scores.keys, strict=True)]
-    own = properties[known].reset_index(drop=True).reindex(at)
+    own = properties[known].reset_index(drop=True).reindex(at).replace([np.inf, -np.inf], np.nan)
     chosen = list(columns) or [name for name in known if _is_usable(name, own[name])]
     if not chosen:
         raise UserError(f"No property of the tasks differs between them. There are: {', '.join(known)}.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Any, Literal
 
@@ -38,6 +39,7 @@ class FoldScores:
             data, lost) or ABSENT.
         imputed: (n, m) whether the value was filled in.
         policy: how.
+        budgets: by framework: the seconds it was allowed, NaN where that is not known.
     """
 
     frameworks: tuple[str, ...]
@@ -56,6 +58,7 @@ class FoldScores:
     state: Any
     imputed: Any
     policy: Policy
+    budgets: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -75,7 +78,7 @@ class FoldScores:
         Sums are exact, so that the same scores in another order of folds have the same mean, and tie.
         """
         parts = np.split(self.scores, np.flatnonzero(np.diff(self.task)) + 1)  # rows of a task stand together
-        means = [[fsum(folds) / len(part) for folds in part.T.tolist()] for part in parts if len(part)]
+        means = [[_mean(folds) for folds in part.T.tolist()] for part in parts if len(part)]
         return np.array(means, dtype=float).reshape(len(self.tasks), len(self.frameworks))
 
     def keep(self, frameworks: Sequence[str]) -> FoldScores:
@@ -158,32 +161,30 @@ class Filter:
 
     def apply(self, table: Any) -> Any:
         """Return the rows that are asked for, of all frameworks; raises UserError where nothing is left."""
+        known = table["metric"].unique().tolist()
         if self.metric:
             table = table[table["metric"] == self.metric]
         elif not self.any_metric:
             table = table[table["optimised"].astype(bool)]
-        table = _kept(table, not table.empty, "--metric", self.metric)
+        table = _kept(table, not table.empty, "--metric", self.metric, known)
         types = [one for name in self.types for one in _TYPES.get(name, (name,))]
         table = _chosen(table, "type", types, "--type")
         table = _chosen(table, "task", self.tasks, "--task", "task_id")
         return self._of_constraint(table)
 
     def choose(self, table: Any) -> Any:
-        """Return the rows of the frameworks that are asked for; the others may still be needed to impute with."""
+        """Return the rows of the frameworks that are asked for, by name or label; others may serve to impute with."""
         for option, names in (("--framework", self.frameworks), ("--exclude", self.exclude)):
-            unknown = [name for name in names if not (table["framework"] == name).any()]
+            unknown = [name for name in names if not _is_of(table, [name]).any()]
             if unknown:
                 known = ", ".join(sorted(table["framework"].unique())[:20])
                 raise UserError(
                     f"No row is of the framework {', '.join(unknown)}, which {option} names. There are: {known}."
                 )
-        table = _chosen(table, "framework", self.frameworks, "--framework")
-        return _kept(
-            table[~table["framework"].isin(self.exclude)],
-            not table["framework"].isin(self.exclude).all(),
-            "--exclude",
-            ", ".join(self.exclude),
-        )
+        if self.frameworks:
+            table = table[_is_of(table, self.frameworks)]
+        left = table[~_is_of(table, self.exclude)]
+        return _kept(left, not left.empty, "--exclude", ", ".join(self.exclude))
 
     def _of_constraint(self, table: Any) -> Any:
         """Keep rows of one budget: baselines are matched by time, because their constraint may have another name."""
@@ -204,29 +205,36 @@ class Filter:
 _TYPES = {"classification": ("binary", "multiclass")}
 
 
+def _is_of(table: Any, names: Sequence[str]) -> Any:
+    hit = table["framework"].isin(list(names))
+    return hit | table["label"].isin(list(names)) if "label" in table else hit
+
+
 def _chosen(table: Any, column: str, wanted: Sequence[str], option: str, also: str = "") -> Any:
     if not wanted:
         return table
     hit = table[column].isin(list(wanted))
     if also:
         hit |= table[also].isin(list(wanted))
-    return _kept(table[hit], bool(hit.any()), option, ", ".join(wanted))
+    return _kept(table[hit], bool(hit.any()), option, ", ".join(wanted), table[column].unique().tolist())
 
 
-def _kept(table: Any, some: bool, option: str, value: str) -> Any:
+def _kept(table: Any, some: bool, option: str, value: str, known: Sequence[str] = ()) -> Any:
     if not some:
-        raise UserError(f"No row is left by {option} {value}.".replace("  ", " "))
+        there = f" There are: {', '.join(sorted(known)[:20])}." if len(known) else ""
+        raise UserError(f"No row is left by {option} {value}.{there}".replace("  ", " "))
     return table
 
 
 def labelled(table: Any) -> Any:
     """Return the table with a column `label`: the framework, with version, params and constraint where they differ.
 
-    Baselines and the constant predictor are matched by budget: a differing name of their constraint is no difference.
+    The constant predictor is matched by budget: a differing name of its constraint alone is no difference.
     """
     keys = ["framework", "version", "params", "constraint"]
     found = table[[*keys, "budget_s", "cores", "role"]].drop_duplicates()
-    others = found[found["role"] != "constant"]
+    is_constant = found["role"] == "constant"
+    others, several_constants = found[~is_constant], found.loc[is_constant, "budget_s"].nunique() > 1
     same = ["framework", "version", "params"]
     several = (
         len(others[["budget_s", "cores"]].drop_duplicates()) > 1
@@ -241,7 +249,7 @@ def labelled(table: Any) -> Any:
             label += f":{row.version}"
         if params[row.framework, row.version] > 1:
             label += f" {_shown_params(row.params)}"
-        if several and row.role != "constant":
+        if several_constants if row.role == "constant" else several:
             label += f" @{row.constraint}"
         labels[tuple(getattr(row, key) for key in keys)] = label.rstrip()
     groups = table.groupby(keys, sort=False, dropna=False)
@@ -301,6 +309,7 @@ def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False
         state=state,
         imputed=np.zeros((n, m), dtype=bool),
         policy=policy,
+        budgets=first["budget_s"].astype(float).to_dict(),
     )
     return _fill(found, policy, impute_not_own)
 
@@ -308,12 +317,13 @@ def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False
 def _fill(found: FoldScores, policy: Policy, impute_not_own: bool) -> FoldScores:
     if policy == "none":
         return found
-    wanted = found.state == FAILED
+    # A job that ended well, with predictions that the metric has no value for, is no failure but has no score either.
+    wanted = (found.state == FAILED) | ((found.state == OK) & np.isnan(found.values))
     if impute_not_own:
         wanted |= found.state == NOT_OWN
     fill = _fillers(found, policy)
-    filled = wanted & ~np.isnan(fill)[:, None]
-    values = np.where(filled, fill[:, None], found.values)
+    filled = wanted & ~np.isnan(fill)
+    values = np.where(filled, fill, found.values)
     notes = found.notes
     if (wanted & ~filled).any():
         notes = (
@@ -324,28 +334,31 @@ def _fill(found: FoldScores, policy: Policy, impute_not_own: bool) -> FoldScores
 
 
 def _fillers(found: FoldScores, policy: Policy) -> Any:
-    """Return (n) what a failure on each row counts as."""
+    """Return (n, m) what a failure of each framework on each row counts as; baselines are those of its budget."""
     if policy == "worst":
         sign = np.where(np.array(found.higher), 1.0, -1.0)[found.task]
         scores = found.values * sign[:, None]
         worst = np.where(np.isnan(scores), np.inf, scores).min(axis=1)
-        return np.where(np.isinf(worst), np.nan, worst) * sign
+        return (np.where(np.isinf(worst), np.nan, worst) * sign)[:, None] + np.zeros(len(found.frameworks))
     if policy == "constant":
         own = [name for name in found.frameworks if found.roles[name] == "constant"]
         remedy = "Run it (`constant`), or give --impute worst."
         what = "the constant predictor"
     else:
-        own = [found.forest] if found.forest else []
+        own = [name for name in found.frameworks if _is_forest(name)]
         remedy, what = "Run `random_forest`, or give --impute constant.", "the random forest"
     if not own:
         if not (found.state == FAILED).any():
-            return np.full(len(found.task), np.nan)
+            return np.full(found.values.shape, np.nan)
         raise UserError(f"Failures are to count as {what}, which is not among the rows. {remedy}")
-    return found.values[:, found.frameworks.index(own[0])]
+    of_budget = {found.budgets.get(name): name for name in reversed(own)}
+    who = [of_budget.get(found.budgets.get(name), own[0]) for name in found.frameworks]
+    return found.values[:, [found.frameworks.index(name) for name in who]]
 
 
 def _is_forest(name: str) -> bool:
-    return name.split(":")[0].split(" ")[0].lower().replace("_", "") == "randomforest"
+    plain = re.sub(r"[^a-z0-9]", "", re.split(r":| @| \w+=", name)[0].lower())
+    return plain in ("randomforest", "rf")
 
 
 def _codes(column: Any) -> tuple[tuple[str, ...], Any]:
@@ -412,6 +425,13 @@ def _row_codes(table: Any, task: Any) -> tuple[Any, Any]:
     frame["seed"] = np.where(ours, pd.factorize(table["seed"])[0], 0)
     groups = frame.groupby(["task", "repeat", "fold", "seed"], sort=True)
     return groups.ngroup().to_numpy(), groups.size().reset_index()
+
+
+def _mean(values: Sequence[float]) -> float:
+    try:
+        return fsum(values) / len(values)
+    except OverflowError:
+        return fsum(value / len(values) for value in values)
 
 
 def _any_by_task(own: Any, task: Any, n_tasks: int) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Standings from best to worst, the cells behind them, and what to know before believing them."""
+    """Standings from best to worst, the cells behind them, and what to know before believing them.
+
+    `draws` is 0 where there are no intervals; `pairs` are the comparisons behind Elo, None with fewer than two ranked.
+    """
 
     standings: tuple[Standing, ...]
     cells: Mapping[tuple[str, str], Cell]
@@ -80,6 +83,7 @@ class Leaderboard:
     n_tasks: int
     trust: str
     warnings: tuple[str, ...]
+    pairs: Pairwise | None = field(default=None, compare=False)
 
 
 def make_leaderboard(
@@ -108,8 +112,8 @@ def make_leaderboard(
         frameworks: labels to show; empty for all. The others still serve to impute with.
     """
     table = labelled(table)
-    has_constant = (table["role"] == "constant").any()
-    policy = "worst" if policy == "constant" and not has_constant else policy
+    lacks_constant = policy == "constant" and not (table["role"] == "constant").any()
+    policy = "worst" if lacks_constant else policy
     scores = gather(table, policy, impute_not_own)
     if frameworks:
         scores, table = scores.keep(frameworks), table[table["label"].isin(frameworks)]
@@ -131,7 +135,8 @@ def make_leaderboard(
         draws=draws if pairs and len(compared.tasks) >= MIN_TASKS else 0,
         n_tasks=len(compared.tasks),
         trust=trust(table),
-        warnings=(*left_out, *_warnings(table, scores, standings, policy)),
+        warnings=(*left_out, *_warnings(table, scores, standings, lacks_constant)),
+        pairs=pairs,
     )
 
 
@@ -221,7 +226,9 @@ def _cells(scores: FoldScores) -> dict[tuple[str, str], Cell]:
     }
 
 
-def _warnings(table: Any, scores: FoldScores, standings: Sequence[Standing], policy: str) -> list[str]:
+def _warnings(
+    table: Any, scores: FoldScores, standings: Sequence[Standing], lacks_constant: bool
+) -> list[str]:
     out = []
     if table["enforcement"].nunique() > 1:
         out.append("Rows of different tiers are mixed: their limits were not enforced alike.")
@@ -236,7 +243,7 @@ def _warnings(table: Any, scores: FoldScores, standings: Sequence[Standing], pol
     if over:
         said = ", ".join(f"{standing.framework} {standing.fit_share:.0%}" for standing in over)
         out.append(f"Longer than its budget took, at most: {said}.")
-    if policy == "worst" and scores.imputed.any():
+    if lacks_constant and scores.imputed.any():
         out.append("Failed folds count as the worst result of the fold: the constant predictor was not run.")
     return [*out, *scores.notes]
 

@@ -31,10 +31,12 @@ class Pairwise:
     Attributes:
         wins, ties: (m, m) tasks on which the row's mean score is better than, or equal to, the column's.
         win_rate: (m) share of comparisons won on folds, ties counting half, every task counting alike.
-        elo: (m) with `anchor` at 1000; `elo_low` and `elo_high` its interval; infinite where all were won or lost.
+        elo: (m) with `anchor` at 1000; `elo_low` and `elo_high` its interval; infinite where there is no finite
+            distance to the middle: it, or it and some others, won or lost everything against the rest.
         rank: (m) average rank over tasks; `rank_low` and `rank_high` its interval. NaN where there are no intervals.
         place: (m, 2) the places from 1 between which it comes out in 95 % of the draws.
-        group: (m) number of its tie group by strength: the first of a group is not clearly better than the others.
+        group: (m) number of its tie group by strength: the first of a group is not clearly better than the others,
+            for all pairs together.
         rank_group: (m) the same by average rank, in the order of average ranks.
         improvability: (m) mean over tasks of how much smaller its error would be if it were the best one's.
         mean_reciprocal_rank: (m).
@@ -93,7 +95,7 @@ def compare_pairwise(
     everybody = n_tasks * (1 - np.eye(m))
     best = fit(Tallies(points.sum(axis=0), ties.sum(), everybody))
     drawn = fit_nearby(weights @ points, weights @ ties, n_tasks, best).round(DIGITS)
-    who, base = _anchor(scores, anchor)
+    who, base = _anchor(scores, anchor, best.strengths)
     elo, drawn_elo = _elo(best.strengths[None].round(DIGITS), base)[0], _elo(drawn, base)
     drawn_ranks = weights @ ranks / n_tasks
     order = np.lexsort((ranks.mean(axis=0), -elo))
@@ -103,6 +105,8 @@ def compare_pairwise(
     if n_tasks < MIN_TASKS:
         low, high, rank_low, rank_high = (np.full(m, np.nan) for _ in range(4))
     better = _share_above(drawn)
+    average = ranks.mean(axis=0)
+    bounded, drawn_bounded = _bounded(best.strengths[None])[0], _bounded(drawn)
     wins, even = _matrix(means)
     pair = np.ix_(order, order)
     return Pairwise(
@@ -121,8 +125,8 @@ def compare_pairwise(
         rank_low=rank_low[order],
         rank_high=rank_high[order],
         place=_places(drawn, tail)[order],
-        group=_groups(better[pair], tail) if n_tasks >= MIN_TASKS else np.ones(m, dtype=int),
-        rank_group=_rank_groups(ranks.mean(axis=0), drawn_ranks, n_tasks)[order],
+        group=_groups(bounded, drawn_bounded, order, n_tasks)[order],
+        rank_group=_groups(-average, -drawn_ranks, np.argsort(average, kind="stable"), n_tasks)[order],
         improvability=_improvability(scores, means)[order],
         mean_reciprocal_rank=(1 / ranks).mean(axis=0)[order],
         better=better[pair],
@@ -140,12 +144,14 @@ def _points_by_task(scores: FoldScores) -> tuple[Any, Any]:
     return summed / counts[:, None], even / counts
 
 
-def _anchor(scores: FoldScores, wanted: str) -> tuple[str, int | None]:
+def _anchor(scores: FoldScores, wanted: str, strengths: Any) -> tuple[str, int | None]:
     names = scores.frameworks
     if wanted and wanted not in names:
         raise UserError(f"Unknown anchor '{wanted}': give one of {', '.join(names)}.")
     found = wanted or scores.forest
-    return (found, names.index(found)) if found else ("the mean", None)
+    if not found or abs(_bounded(strengths)[names.index(found)]) >= UNBOUNDED:
+        return "the mean", None  # one without bound is no measure for the others
+    return found, names.index(found)
 
 
 def _elo(strengths: Any, base: int | None) -> Any:
@@ -159,6 +165,12 @@ def _elo(strengths: Any, base: int | None) -> Any:
         zero = np.where(bounded[:, [base]], strengths[:, [base]], zero)
     elo = ANCHOR + ELO * (strengths - zero)
     return np.where(bounded, elo, np.where(far > 0, np.inf, -np.inf))
+
+
+def _bounded(strengths: Any) -> Any:
+    """Return strengths no further from the middle than what counts as won or lost entirely."""
+    far = strengths - np.median(strengths, axis=-1, keepdims=True)
+    return np.clip(far, -UNBOUNDED, UNBOUNDED)
 
 
 def tail_of(n_tasks: int) -> float:
@@ -183,7 +195,7 @@ def _interval(drawn: Any, tail: float) -> tuple[Any, Any]:
 
 
 def _share_above(drawn: Any) -> Any:
-    """Return (m, m) the share of draws in which the row's strength is above the column's, equals counting half."""
+    """Return (m, m) the share of draws in which the row's value is above the column's, equals counting half."""
     m = drawn.shape[1]
     out = np.empty((m, m))
     for i in range(m):  # row by row: all at once would be draws × m × m
@@ -198,23 +210,39 @@ def _places(drawn: Any, tail: float) -> Any:
     return np.stack([low, high], axis=1).astype(int)
 
 
-def _groups(better: Any, tail: float) -> Any:
-    """Return tie groups: the next one begins with the first that the first of this one clearly beats."""
-    group, first, number = np.ones(len(better), dtype=int), 0, 1
-    for i in range(1, len(better)):
-        if better[first, i] > 1 - tail:
+def _groups(values: Any, drawn: Any, order: Any, n_tasks: int) -> Any:
+    """Return tie groups of values that should be high: the next begins with the first that its first clearly beats.
+
+    Differences are clear for all pairs together: those beyond the 95 % quantile of the largest that the draws show
+    around the values, over all pairs, each in units of its own deviation.
+    """
+    out = np.ones(len(values), dtype=int)
+    if n_tasks < MIN_TASKS:
+        return out
+    clear = _clear_pairs(values, drawn, n_tasks)
+    first, number = order[0], 1
+    for i in order[1:]:
+        if clear[first, i]:
             first, number = i, number + 1
-        group[i] = number
-    return group
-
-
-def _rank_groups(average: Any, drawn: Any, n_tasks: int) -> Any:
-    """Return tie groups by average rank, in the order of the frameworks that came in."""
-    out = np.ones(len(average), dtype=int)
-    if n_tasks >= MIN_TASKS:
-        order = np.argsort(average, kind="stable")
-        out[order] = _groups(_share_above(-drawn)[np.ix_(order, order)], tail_of(n_tasks))
+        out[i] = number
     return out
+
+
+def _clear_pairs(values: Any, drawn: Any, n_tasks: int) -> Any:
+    """Return (m, m) whether the row is clearly above the column."""
+    from scipy.special import ndtr, stdtrit
+
+    m = len(values)
+    spread, largest = np.empty((m, m)), np.zeros(len(drawn))
+    for i in range(m):  # row by row: all at once would be draws × m × m
+        apart = drawn[:, [i]] - drawn
+        spread[i] = apart.std(axis=0)
+        off = np.abs(apart - (values[i] - values)) / np.where(spread[i] > 0, spread[i], np.inf)
+        largest = np.maximum(largest, off.max(axis=1))
+    # As in `tail_of`: draws of few tasks spread too little, and what is normal among them is Student's among new tasks.
+    limit = stdtrit(n_tasks - 1, ndtr(np.quantile(largest, LEVEL))) * sqrt(n_tasks / (n_tasks - 1))
+    lead = values[:, None] - values[None, :]
+    return lead > np.maximum(limit * spread, 1e-9)
 
 
 def _matrix(means: Any) -> tuple[Any, Any]:
@@ -225,9 +253,14 @@ def _matrix(means: Any) -> tuple[Any, Any]:
 
 
 def _improvability(scores: FoldScores, means: Any) -> Any:
-    """Return 1 - (best error / own error), means over tasks; scores that should be high have the error 1 - score."""
+    """Return 1 - (best error / own error), means over tasks; scores that should be high have the error 1 - score.
+
+    Tasks on which that is no error, because a score is above 1 or a loss below 0, are left out; NaN where all are.
+    """
     errors = np.where(np.array(scores.higher)[:, None], 1 - means, -means)
-    errors = np.maximum(errors, 0.0)
+    errors = errors[(errors >= 0).all(axis=1)]
+    if not len(errors):
+        return np.full(means.shape[1], np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = 1 - errors.min(axis=1, keepdims=True) / errors
     return np.where(errors > 0, gain, 0.0).mean(axis=0)

@@ -60,21 +60,30 @@ def _scale(scores: FoldScores, start: Any, means: Any, low: float, high: float, 
     return Scaled(scores.frameworks, scores.tasks, values, low, high, reference, without)
 
 
-def in_gaps(scores: FoldScores) -> tuple[Any, tuple[str, ...]]:
-    """Return (tasks, m) means as shares of the gap from the constant predictor to the best, and what to know.
+def in_gaps(scores: FoldScores) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+    """Return (tasks, m) means as shares of the gap from the constant predictor to the best, of whom, and what to know.
 
-    Tasks on which nobody is better than the constant predictor are left out. Without a constant predictor the means
-    stay as they are.
+    Tasks on which nobody is better than the constant predictor have no gap and are left out; so is the constant
+    predictor itself, which such tasks would speak for. Worse than it by more than the gap counts as -1. Without a
+    constant predictor the means stay as they are.
     """
     means = scores.means()
     constant = [j for j, name in enumerate(scores.frameworks) if scores.roles[name] == "constant"]
     if not constant:
-        return means, (
-            "Differences are in the metrics' own units: there is no constant predictor to scale by.",
+        return (
+            means,
+            scores.frameworks,
+            ("Differences are in the metrics' own units: there is no constant predictor to scale by.",),
         )
     start = means[:, constant[:1]]
     gap = means.max(axis=1, keepdims=True) - start
-    use = gap[:, 0] > 0
+    use = gap[:, 0] > 1e-9 * np.abs(start[:, 0])
     flat = [task for task, own in zip(scores.tasks, use, strict=True) if not own]
     notes = (f"Nobody is better than the constant predictor: {', '.join(flat)}, left out.",) if flat else ()
-    return (means[use] - start[use]) / gap[use], notes
+    if not use.any():
+        raise UserError(
+            "Nobody is better than the constant predictor on any task: there is no gap to measure in."
+        )
+    others = [j for j in range(len(scores.frameworks)) if j not in constant]
+    shares = np.clip((means[use] - start[use]) / gap[use], -1.0, 1.0)[:, others]
+    return shares, tuple(scores.frameworks[j] for j in others), notes

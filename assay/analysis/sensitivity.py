@@ -19,11 +19,15 @@ ROUNDING = 1e-9  # ranks that differ by less are equal
 
 @dataclass(frozen=True)
 class Variant:
-    """Average ranks under one choice, in the order of the frameworks; None where that choice cannot be made here."""
+    """Average ranks under one choice, in the order of the frameworks; None where that choice cannot be made here.
+
+    `n_tasks` says on how many tasks: a choice may have fewer that all frameworks can be compared on.
+    """
 
     name: str
     ranks: tuple[float, ...] | None
     why_not: str = ""
+    n_tasks: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Sensitivity:
     frameworks: tuple[str, ...]
     variants: tuple[Variant, ...]
     tasks: tuple[LeftOut, ...]
-    detectable_rank: float
+    detectable_rank: float | None
     detectable_win_rate: float | None
     n_tasks: int
 
@@ -70,10 +74,13 @@ def rank_variants(
     scores = scores.keep([scores.frameworks[j] for j in order])
     names = scores.frameworks
     base = task_ranks(scores.means())
-    variants = [Variant(f"impute {scores.policy}", tuple(base.mean(axis=0).tolist()))]
+    variants = [
+        Variant(f"impute {scores.policy}", tuple(base.mean(axis=0).tolist()), n_tasks=len(scores.tasks))
+    ]
     for name, make in others.items():
         try:
-            variants.append(Variant(name, _ranks_of(make(), names)))
+            ranks, n_tasks = _ranks_of(make(), names)
+            variants.append(Variant(name, ranks, n_tasks=n_tasks))
         except UserError as error:
             variants.append(Variant(name, None, str(error)))
     n = len(scores.tasks)
@@ -81,18 +88,18 @@ def rank_variants(
         frameworks=names,
         variants=tuple(variants),
         tasks=_leave_one_out(base, scores),
-        detectable_rank=critical_distance(len(names), n, alpha) if n and len(names) > 1 else float("nan"),
+        detectable_rank=critical_distance(len(names), n, alpha) if len(names) > 1 else None,
         detectable_win_rate=detectable(n, alpha),
         n_tasks=n,
     )
 
 
-def _ranks_of(scores: FoldScores, names: tuple[str, ...]) -> tuple[float, ...]:
+def _ranks_of(scores: FoldScores, names: tuple[str, ...]) -> tuple[tuple[float, ...], int]:
     other, _ = scores.keep([name for name in names if name in scores.frameworks]).complete()
     out = [name for name in names if name not in other.frameworks]
     if out:
         raise UserError(f"{', '.join(out)} would have no scores to compare.")
-    return tuple(task_ranks(other.means()).mean(axis=0).tolist())
+    return tuple(task_ranks(other.means()).mean(axis=0).tolist()), len(other.tasks)
 
 
 def detectable(n_tasks: int, alpha: float = 0.05, power: float = 0.8) -> float | None:

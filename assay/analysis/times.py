@@ -51,7 +51,7 @@ class InferenceTime:
 
 
 def fit_times(table: Any) -> tuple[FitTime, ...]:
-    """Return the training times of each framework and constraint; failures other than timeouts are left out."""
+    """Return the training times of each framework and constraint, of jobs that gave a score; timeouts are counted."""
     out = []
     for (framework, constraint), own in table.groupby(["framework", "constraint"], sort=True):
         budget = float(own["budget_s"].median()) if own["budget_s"].notna().any() else nan

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.analyse.shared import Figure, draw_to, elo, plain, with_shared
-from assay.cli.output import number, print_json, print_table, seconds
+from assay.cli.output import number, print_json, print_table, seconds, visible
+from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.analyse import Analysis
@@ -39,8 +40,9 @@ def leaderboard(
       assay leaderboard --scores results.csv --type binary
     """
     board = data.leaderboard(draws)
-    if figure is not None:
-        draw_to(figure, data.pairwise(draws)[0])
+    if figure is not None and board.pairs is None:
+        raise ConfigError("There are no two frameworks to compare: there is nothing to draw.")
+    draw_to(figure, board.pairs)
     if not json:
         print_leaderboard(board)
         return
@@ -80,7 +82,7 @@ def print_leaderboard(board: Leaderboard) -> None:
             f"95 % over {board.draws} draws of {board.n_tasks} tasks; Elo 1000 is {board.anchor}. The first of a group "
             "is not clearly better than the others of it."
         )
-    elif len(board.standings) > 1:
+    elif sum(standing.rank is not None for standing in board.standings) > 1:
         print(f"Too few tasks in common for intervals, groups and Elo: {board.n_tasks}.")
     heads, means = _means(board)
     if heads:
@@ -94,9 +96,9 @@ def _print_notes(board: Leaderboard) -> None:
         print("* with failed folds imputed")
     if any(standing.meta_learning for standing in board.standings):
         print("† learned from public data sets beforehand")
-    print(f"trust: {board.trust}")
+    print(visible(f"trust: {board.trust}"))
     for warning in board.warnings:
-        print(f"warning: {warning}")
+        print(visible(f"warning: {warning}"))
 
 
 def _name(standing: Standing) -> str:

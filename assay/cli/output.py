@@ -60,7 +60,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
     )
     for name in columns:
         right = name.startswith(">")
-        table.add_column(name.lstrip(">"), justify="right" if right else "left", overflow="fold")
+        shown = escape(visible(name.removeprefix(">")))
+        table.add_column(shown, justify="right" if right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(escape("–" if cell is None else visible(str(cell))) for cell in row))
     console().print(table)

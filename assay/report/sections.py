@@ -22,7 +22,7 @@ from assay.analysis.scaled import Scaled
 from assay.analysis.sensitivity import Sensitivity
 from assay.analysis.times import FitTime, InferenceTime
 from assay.analysis.trees import Tree
-from assay.errors import NotInstalled
+from assay.errors import NotInstalled, UserError
 from assay.report.figures import draw
 from assay.report.tables import batches_text, cells_text, split_words
 
@@ -67,12 +67,15 @@ class Section:
     notes: Notes = ()
 
 
-def show_standings(board: Leaderboard, pairs: Pairwise | None) -> Section:
+def show_standings(board: Leaderboard) -> Section:
     """Show the leaderboard."""
     ranked = [standing for standing in board.standings if standing.rank is not None]
     tied = [standing.framework for standing in ranked if standing.group == 1][1:]
-    if not ranked:
-        sees = "No framework could be ranked."
+    if len(ranked) < 2:
+        sees = "There are no two frameworks that can be ranked against each other."
+    elif ranked[0].rank == ranked[1].rank:
+        equal = [standing.framework for standing in ranked if standing.rank == ranked[0].rank]
+        sees = f"Equal at the head, on {board.n_tasks} tasks: {_listed(equal)}."
     elif board.draws:
         clear = (
             f"It is not clearly better than {_listed(tied)}."
@@ -100,8 +103,8 @@ def show_standings(board: Leaderboard, pairs: Pairwise | None) -> Section:
         f"Intervals are from {board.draws} draws of tasks with all their folds: they speak of tasks like these. Those "
         "of one group do not clearly differ from its first. Scaled scores go from the worst (0) to the best (1)."
         if board.draws
-        else "With fewer than five tasks there are no intervals and no groups.",
-        _figures(pairs) if pairs else (),
+        else "Intervals and groups need two frameworks and five tasks.",
+        _figures(board.pairs) if board.pairs and board.draws else (),
         (Table(heads, lines),),
         (*board.warnings, f"Conditions: {board.trust}."),
     )
@@ -111,9 +114,10 @@ def show_ranks(found: Ranks, notes: Notes) -> Section:
     """Show average ranks and the critical-difference diagram."""
     p = found.iman_davenport.p
     said = "differ" if p < found.alpha else "do not clearly differ"
+    shown = f"Iman–Davenport, p {p:.2g}" if isfinite(p) else "too little varies to test it"
     marks = [[name, f"{rank:.3f}"] for name, rank in zip(found.frameworks, found.average, strict=True)]
     return Section(
-        f"Average ranks over {found.n_tasks} tasks {said} (Iman–Davenport, p {p:.2g}). Two must lie "
+        f"Average ranks over {found.n_tasks} tasks {said} ({shown}). Two must lie "
         f"{found.critical_distance:.2f} apart to differ clearly; bars join those that do not.",
         "Nemenyi's test keeps its level for all pairs together and is cautious: it does not find all that is there.",
         _figures(found),
@@ -125,22 +129,22 @@ def show_ranks(found: Ranks, notes: Notes) -> Section:
 def show_scaled(found: Scaled, notes: Notes) -> Section:
     """Show scores from the random forest to the best as boxes."""
     known = found.values[np.isfinite(found.values).all(axis=1)]
-    five = (
-        np.quantile(known, [0.25, 0.5, 0.75], axis=0)
-        if len(known)
-        else np.full((3, found.values.shape[1]), np.nan)
-    )
-    best = found.frameworks[int(np.argmax(five[1]))] if len(known) else "nobody"
+    if not len(known):
+        raise UserError(
+            f"{found.reference} is the best on every task: there is no scale from it to the best."
+        )
+    five = np.quantile(known, [0.25, 0.5, 0.75], axis=0)
+    best = found.frameworks[int(np.argmax(five[1]))]
     lines = [[name, *(_two(five[i, j]) for i in range(3))] for j, name in enumerate(found.frameworks)]
     without = (
-        f" No scale on {len(found.without_scale)} tasks, where the forest is the best."
+        f" No scale on {len(found.without_scale)} tasks, where {found.reference} is the best."
         if found.without_scale
         else ""
     )
     return Section(
         f"Each task is scaled from {found.reference} (-1) to the best (0). {best} has the highest median.{without}",
         "A scale by the best makes small differences on hard tasks look as large as large ones on easy tasks.",
-        _figures(found) if len(known) else (),
+        _figures(found),
         (Table(["framework", ">lower quartile", ">median", ">upper quartile"], lines),),
         notes,
     )
@@ -189,9 +193,14 @@ def show_tree(found: Tree, notes: Notes) -> Section:
         best = sorted(node.worth.items(), key=lambda item: -item[1])[:3]
         strongest = ", ".join(f"{name} {worth:.2f}" for name, worth in best)
         lines.append([node.id, split_words(found, node).rstrip(": ") or "all tasks", node.n_tasks, strongest])
-    several = f"Strengths change with the properties of the tasks: {len(leaves)} kinds of tasks."
+    if len(leaves) > 1:
+        sees = f"Strengths change with the properties of the tasks: {len(leaves)} kinds of tasks."
+    elif found.nodes[0].tests:
+        sees = "No property of the tasks was found along which strengths change."
+    else:
+        sees = "Too few tasks to look for properties along which strengths change."
     return Section(
-        several if len(leaves) > 1 else "No property of the tasks was found along which strengths change.",
+        sees,
         "Folds of a task are not taken as independent; with few tasks per leaf the strengths are rough.",
         _figures(found),
         (Table([">node", "tasks with", ">tasks", "strongest (worth)"], lines),),
@@ -218,6 +227,8 @@ def show_pareto(found: Front, against: str, notes: Notes) -> Section:
 
 def show_training(times: Sequence[FitTime]) -> Section:
     """Show training times against the budget."""
+    if not any(one.jobs and isfinite(one.budget_s) for one in times):
+        raise UserError("No training times, or no budgets, are known.")
     over = sorted({one.framework for one in times if one.over_budget})
     lines = [
         [
@@ -233,8 +244,8 @@ def show_training(times: Sequence[FitTime]) -> Section:
         f"Longer than told trained, at least once: {_listed(over)}."
         if over
         else "All kept to their budgets.",
-        "Lines go from the shortest to the longest job, bars over the middle half; jobs that failed for other reasons "
-        "than time are left out. The dashed line is the budget.",
+        "Lines go from the shortest to the longest job that gave a score, bars over the middle half. The dashed line "
+        "is the budget.",
         _figures(list(times)) if any(one.jobs for one in times) else (),
         (Table(heads, lines),),
     )
@@ -325,7 +336,7 @@ def show_anytime(found: Anytime) -> Section:
 
 def show_sensitivity(found: Sensitivity, notes: Notes) -> Section:
     """Show whether other choices would change the ranks."""
-    usable = [(one.name, one.ranks) for one in found.variants if one.ranks is not None]
+    usable = [(f"{one.name} ({one.n_tasks})", one.ranks) for one in found.variants if one.ranks is not None]
     lines = [[name, *(f"{ranks[j]:.2f}" for _, ranks in usable)] for j, name in enumerate(found.frameworks)]
     changed = sum(bool(one.new_leader) for one in found.tasks)
     rate = found.detectable_win_rate
@@ -336,7 +347,7 @@ def show_sensitivity(found: Sensitivity, notes: Notes) -> Section:
     return Section(
         f"Leaving out one task changes the leader in {changed} of {found.n_tasks} cases. With {found.n_tasks} tasks, "
         f"{power} would be found in four of five such suites.",
-        "Average ranks under other imputations and other metrics, on the tasks that have them; then the tasks that "
+        "Average ranks under other imputations and other metrics, in brackets on how many tasks; then the tasks that "
         "change a rank the most when they are left out.",
         tables=(
             Table(["framework", *(f">{name}" for name, _ in usable)], lines),
@@ -379,7 +390,7 @@ def _whole(value: float | None) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
+    return "–" if value is None or not isfinite(value) else f"{100 * value:.1f} %"
 
 
 def _range(low: float | None, high: float | None, show: Any = _two) -> str:

@@ -93,6 +93,5 @@ def _two_digits(value: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    for sign in ("\\", "_", "&", "%", "#", "$", "{", "}"):
-        text = text.replace(sign, "\\textbackslash{}" if sign == "\\" else f"\\{sign}")
-    return text
+    words = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+    return "".join(words.get(sign, f"\\{sign}" if sign in "_&%#${}" else sign) for sign in text)

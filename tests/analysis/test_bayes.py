@@ -144,7 +144,8 @@ def test_one_fold_has_no_test_and_equal_folds_are_sure() -> None:
 def test_one_task_is_a_guess_and_one_framework_has_no_pair() -> None:
     (one,) = signed_rank_pairs(np.array([[0.9, 0.1]]), ["a", "b"], 0.01, np.random.default_rng(0))
     assert 0.5 < one.p_a < 0.95 and one.p_b == 0 and one.n_tasks == 1
-    assert signed_rank_pairs(np.array([[0.9]]), ["a"], 0.01, np.random.default_rng(0)) == []
+    with pytest.raises(UserError, match="At least two frameworks"):
+        signed_rank_pairs(np.array([[0.9]]), ["a"], 0.01, np.random.default_rng(0))
 
 
 def test_no_task_is_refused() -> None:

@@ -223,3 +223,21 @@ def test_the_same_scores_in_another_order_of_folds_are_a_tie() -> None:
 def test_a_missing_score_makes_a_missing_mean() -> None:
     found = gather(scores_frame(by_task([[0.5, np.nan], [0.5, 0.6]])), "none")
     np.testing.assert_array_equal(found.means(), [[0.5, np.nan], [0.5, 0.6]])
+
+
+def test_a_failure_counts_as_the_constant_predictor_of_its_own_budget() -> None:
+    import pandas as pd
+
+    short = scores_frame({"constant": {"x": [0.5]}, "a": {"x": [None]}})
+    long = scores_frame({"constant": {"x": [0.9]}, "a": {"x": [None]}}, constraint="4h8c", budget_s=14400.0)
+    found = gather(pd.concat([short, long]))
+    by_name = dict(zip(found.frameworks, found.values[0].tolist(), strict=True))
+    assert by_name == {"constant @1h8c": 0.5, "a @1h8c": 0.5, "constant @4h8c": 0.9, "a @4h8c": 0.9}
+
+
+def test_frameworks_are_chosen_by_their_labels_too() -> None:
+    import pandas as pd
+
+    two = labelled(pd.concat([scores_frame(TABLE), scores_frame(TABLE, version="2")]))
+    assert set(Filter(frameworks=("good:2",)).choose(two)["version"]) == {"2"}
+    assert set(Filter(frameworks=("good",)).choose(two)["version"]) == {"1", "2"}

@@ -159,15 +159,19 @@ def test_when_all_fail_there_is_no_rank() -> None:
     assert board.cells["t", "a"].mean is None
 
 
-def test_an_undefined_score_of_an_ok_job_is_no_failure() -> None:
+@pytest.mark.parametrize("score", [None, float("inf")])
+def test_predictions_that_the_metric_has_no_value_for_are_no_failure_but_count_as_the_constants(
+    score: float | None,
+) -> None:
     rows = [
+        *(row("constant", "t", 0.5, fold=fold) for fold in (0, 1)),
         row("a", "t", 0.7),
-        row("a", "t", None, fold=1, status="ok"),
+        row("a", "t", score, fold=1, status="ok"),
         row("b", "t", 0.6),
         row("b", "t", 0.4, fold=1),
     ]
     cell = make_leaderboard(rows).cells["t", "a"]
-    assert (cell.mean, cell.failed, cell.imputed) == (0.7, 0, 0)
+    assert (cell.mean, cell.failed, cell.imputed) == (pytest.approx(0.6), 0, 1)
 
 
 # --- warnings and trust ----------------------------------------------------------------------------------

@@ -91,12 +91,21 @@ def test_gaps_go_from_the_constant_predictor_to_the_best() -> None:
         "constant": {"x": [0.5], "y": [0.5]},
         "a": {"x": [0.9], "y": [0.4]},
         "b": {"x": [0.6], "y": [0.5]},
+        "c": {"x": [-2.0], "y": [0.5]},
     }
-    found, notes = in_gaps(gather(scores_frame(table)))
-    assert found.tolist() == [pytest.approx([0.0, 1.0, 0.25])]
+    found, names, notes = in_gaps(gather(scores_frame(table)))
+    assert names == ("a", "b", "c"), "the constant predictor is left out: tasks that speak for it are"
+    assert found.tolist() == [pytest.approx([1.0, 0.25, -1.0])]
     assert len(notes) == 1 and "y" in notes[0], "on y nobody is better than the constant predictor"
 
 
 def test_without_a_constant_predictor_gaps_are_the_metrics_own_units() -> None:
-    found, notes = in_gaps(gather(scores_frame({"a": {"x": [0.9]}, "b": {"x": [0.6]}}), "none"))
+    found, names, notes = in_gaps(gather(scores_frame({"a": {"x": [0.9]}, "b": {"x": [0.6]}}), "none"))
+    assert names == ("a", "b")
     assert found.tolist() == [[0.9, 0.6]] and "no constant predictor" in notes[0]
+
+
+def test_without_any_gap_there_is_nothing_to_measure_in() -> None:
+    table = {"constant": {"x": [0.5]}, "a": {"x": [0.5]}, "b": {"x": [0.4]}}
+    with pytest.raises(UserError, match="Nobody is better than the constant predictor on any task"):
+        in_gaps(gather(scores_frame(table)))

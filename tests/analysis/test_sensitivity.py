@@ -120,7 +120,7 @@ def test_one_task_cannot_be_left_out_and_one_framework_has_no_distance() -> None
     found = of([[1.0, 2.0]])
     assert found.tasks == () and as_they_are(found) == {"f0": 2.0, "f1": 1.0}
     alone = of([[1.0], [2.0]])
-    assert np.isnan(alone.detectable_rank) and {one.largest_change for one in alone.tasks} == {0.0}
+    assert alone.detectable_rank is None and {one.largest_change for one in alone.tasks} == {0.0}
 
 
 def test_all_failed_are_equal_to_the_constant() -> None:

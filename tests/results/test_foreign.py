@@ -156,3 +156,42 @@ def test_jobs_that_failed_have_a_row_for_every_other_metric_too(amlb: Path) -> N
     assert not table[(table["task"] == "yeast") & (table["metric"] == "auc")].shape[0], (
         "no auc of four classes"
     )
+
+
+def test_names_may_be_words_that_mean_missing_elsewhere(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text("task,fold,framework,score\nNA,0,None,0.5\nnull,0,nan,NA\n")
+    table = read_scores(path).table
+    assert table["task"].tolist() == ["NA", "null"] and table["framework"].tolist() == ["None", "nan"]
+    assert table["status"].tolist() == ["ok", "error"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("t,x,a,0.5", "Row 2 has the fold 'x': a fold is a whole number"),
+        ("t,0.5,a,0.5", "Row 2 has the fold '0.5'"),
+        ("t,,a,0.5", "Row 2 has the fold 'nan'"),
+        (",1,a,0.5", "row 2 has no task"),
+        ("t,1,,0.5", "row 2 has no framework"),
+    ],
+)
+def test_rows_that_cannot_be_placed_are_refused_and_named(tmp_path: Path, row: str, message: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(f"task,fold,framework,score\nt,0,a,0.5\n{row}\n")
+    with pytest.raises(DataError, match=message) as caught:
+        read_scores(path)
+    assert str(path) in str(caught.value)
+
+
+def test_known_metrics_of_a_long_table_know_their_direction(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("task,fold,framework,score,metric\nt,0,a,0.5,rmse\nu,0,a,0.5,auc\nv,0,a,0.5,own\n")
+    assert read_scores(path).table["higher_is_better"].tolist() == [False, True, True]
+
+
+def test_versions_are_no_duplicates(amlb: Path) -> None:
+    lines = AMLB.splitlines()
+    amlb.write_text("\n".join([*lines, lines[1].replace(",aws,1,", ",aws,2,")]) + "\n")
+    found = read_scores(amlb)
+    assert found.notes == () and set(found.table["version"]) == {"1", "2"}

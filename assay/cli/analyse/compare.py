@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from math import isfinite
+from string import ascii_letters as LETTERS
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -80,15 +82,21 @@ def ranks(
             for line, name, p in zip(lines, found.frameworks, found.dunn_p, strict=True)
         ]
     print_table("", heads, lines)
+    friedman, other = found.friedman, found.iman_davenport
     print(
-        f"{found.n_tasks} tasks. Friedman: χ² {found.friedman.chi2:.2f}, {found.friedman.df} degrees of freedom, "
-        f"p {found.friedman.p:.3g}; Iman–Davenport: F {found.iman_davenport.F:.2f}, p {found.iman_davenport.p:.3g}."
+        f"{found.n_tasks} tasks. Friedman: χ² {_shown(friedman.chi2, '.2f')}, {friedman.df} degrees of freedom, "
+        f"p {_shown(friedman.p)}; Iman–Davenport: F {_shown(other.F, '.2f')}, p {_shown(other.p)}."
     )
     print(
         f"Critical distance at {found.alpha:g}: {found.critical_distance:.3f}. "
         "Frameworks that share a letter do not clearly differ."
     )
     say(notes)
+
+
+def _shown(value: float, digits: str = ".3g") -> str:
+    """Return a number, or a sign where it is not defined or has no bound."""
+    return "–" if value != value else format(value, digits) if isfinite(value) else "∞"
 
 
 def _of(found: Ranks, values: dict[str, int]) -> dict[str, int]:
@@ -116,9 +124,11 @@ def _ranks_json(found: Ranks) -> dict[str, Any]:
 
 
 def _letters(found: Ranks) -> list[str]:
-    """Return for each place the letters of the groups it belongs to."""
+    """Return for each place the letters of its groups; nothing where there are more groups than letters."""
+    if len(found.groups) > len(LETTERS):
+        return [""] * len(found.frameworks)
     return [
-        "".join(chr(97 + g % 26) for g, (first, last) in enumerate(found.groups) if first <= i <= last)
+        "".join(LETTERS[g] for g, (first, last) in enumerate(found.groups) if first <= i <= last)
         for i in range(len(found.frameworks))
     ]
 
@@ -163,7 +173,8 @@ def _pairs_table(found: Pairwise) -> tuple[list[str], list[list[Any]]]:
         if sure:
             line += [f"{elo(found.elo_low[i])} to {elo(found.elo_high[i])}", found.group[i]]
             line += [f"{found.place[i][0]} to {found.place[i][1]}"]
-        line += [f"{found.rank[i]:.2f}", f"{found.win_rate[i]:.1%}", f"{found.improvability[i]:.1%}"]
+        gain = found.improvability[i]
+        line += [f"{found.rank[i]:.2f}", f"{found.win_rate[i]:.1%}", f"{gain:.1%}" if isfinite(gain) else "–"]
         lines.append([*line, f"{found.mean_reciprocal_rank[i]:.2f}"])
     return [*heads, ">rank", ">wins", ">improvable", ">1/rank"], lines
 
@@ -212,6 +223,8 @@ def bayes(
       assay analyse bayes --scores results.csv --pair flaml,tpot
     """
     if pair:
+        if figure is not None:
+            raise ConfigError("--figure draws all pairs: leave out --pair.")
         _on_each_task(data, pair, rope or 0.0, json)
         return
     rope = 0.01 if rope is None else rope
@@ -234,6 +247,8 @@ def _on_each_task(data: Analysis, pair: str, rope: float, json: bool) -> None:
         raise ConfigError(f"--pair {pair}: name two frameworks, as in flaml,tpot.")
     a, b = names
     rows = data.on_each_task(a, b, rope)
+    if not rows:
+        raise ConfigError(f"{a} and {b} have no task with two folds in common: there is nothing to test.")
     if json:
         print_json(plain(rows))
         return

@@ -11,9 +11,11 @@ import typer
 from assay.cli.analyse.shared import Figure, draw_to, plain, say
 from assay.cli.output import number, print_json, print_table, seconds, short
 from assay.errors import ConfigError
+from assay.results.scores import NOT_ITS_OWN
 
 if TYPE_CHECKING:
     from assay.analyse import Analysis
+    from assay.analysis.failures import Count
 
 __all__ = ["anytime", "budgets", "failures", "pareto", "sensitivity", "time"]
 
@@ -68,6 +70,8 @@ def time(
       assay analyse time --store results --figure training.svg --inference-figure inference.svg
     """
     fits, infers = data.fit_times(), data.inference_times()
+    if figure is not None and not any(one.jobs for one in fits):
+        raise ConfigError("No training times are known: there is nothing to draw.")
     draw_to(figure, fits)
     if inference_figure is not None and not infers:
         raise ConfigError("Inference was not timed by batches: there is nothing to draw.")
@@ -103,6 +107,8 @@ def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
     from assay.analysis.failures import CATEGORIES
 
     found = data.failures()
+    if figure is not None and not found.failed:
+        raise ConfigError(f"None of {found.jobs} jobs failed: there is nothing to draw.")
     draw_to(figure, found)
     if json:
         print_json(plain(found))
@@ -112,10 +118,11 @@ def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
         return
     print(f"{found.failed} of {found.jobs} jobs failed.")
     lines = [
-        [one.name, one.jobs, one.failed, *(one.by_category[name] or "" for name in CATEGORIES)]
+        [one.name, one.jobs, one.failed, *(one.by_category[name] or "" for name in CATEGORIES), _not_own(one)]
         for one in found.by_framework
     ]
-    print_table("", ["framework", ">jobs", ">failed", *(f">{name}" for name in CATEGORIES)], lines)
+    heads = ["framework", ">jobs", ">failed", *(f">{name}" for name in CATEGORIES), "not its own"]
+    print_table("", heads, lines)
     for head, counts in (
         ("size", found.by_size),
         ("type", found.by_type),
@@ -129,6 +136,10 @@ def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
         [e["framework"], e["category"], e["jobs"], e["task"], short(e["message"])] for e in found.examples
     ]
     print_table("", ["framework", "category", ">jobs", "for example", "message"], told)
+
+
+def _not_own(one: Count) -> str:
+    return ", ".join(f"{one.by_status[name]} {name}" for name in NOT_ITS_OWN if name in one.by_status)
 
 
 def budgets(data: Analysis, json: bool, figure: Figure = None) -> None:
@@ -200,16 +211,17 @@ def sensitivity(data: Analysis, json: bool) -> None:
     if json:
         print_json(plain({**asdict(found), "notes": notes}))
         return
-    usable = [(one.name, one.ranks) for one in found.variants if one.ranks is not None]
+    usable = [(f"{one.name} ({one.n_tasks})", one.ranks) for one in found.variants if one.ranks is not None]
     lines = [[name, *(f"{ranks[j]:.2f}" for _, ranks in usable)] for j, name in enumerate(found.frameworks)]
     print_table("", ["framework", *(f">{name}" for name, _ in usable)], lines)
+    print("Average ranks; in brackets on how many tasks.")
     changed = [one for one in found.tasks if one.new_leader]
     print(f"Without one task the leader changes in {len(changed)} of {found.n_tasks} cases.")
     for one in changed[:5]:
         print(f"  without {one.task}: {one.new_leader}")
     rate = found.detectable_win_rate
     print(
-        f"With {found.n_tasks} tasks, average ranks must differ by {found.detectable_rank:.2f}; a win rate of "
+        f"With {found.n_tasks} tasks, average ranks must differ by {number(found.detectable_rank, 3)}; a win rate of "
         + (f"{rate:.0%} would be found in 80 % of such suites." if rate else "even 100 % could not be found.")
     )
     for variant in found.variants:

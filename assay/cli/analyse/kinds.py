@@ -149,10 +149,13 @@ def _print_advice(found: Advice) -> None:
     while node.parent is not None:
         path.append(split_words(found.tree, node).rstrip(": "))
         node = found.tree.nodes[node.parent - 1]
-    kind = " and ".join(reversed(path)) or "all tasks of these results: no property was found that matters"
+    tested = (
+        "no property was found that matters" if found.tree.nodes[0].tests else "too few to look for kinds"
+    )
+    kind = " and ".join(reversed(path)) or f"all tasks of these results, {tested}"
     print(f"Tasks like it ({leaf.n_tasks}): {kind}.")
     lines = [
-        [name, f"{ranked.win_rate[i]:.0%}", f"{ranked.first_share[i]:.0%}"]
+        [name, f"{ranked.win_rate[i]:.0%}", "–" if found.sure is None else f"{ranked.first_share[i]:.0%}"]
         for i, name in enumerate(ranked.frameworks)
     ]
     print_table("", ["framework", ">wins there", ">strongest in draws"], lines[:8])
@@ -162,7 +165,7 @@ def _print_advice(found: Advice) -> None:
         else f"the strongest in {found.sure:.0%} of draws"
     )
     print(f"Advice: {ranked.frameworks[0]} ({how}).")
-    if found.equals:
+    if found.equals and found.sure is not None:
         print(f"Not clearly worse: {', '.join(found.equals)}.")
     for name, (low, high) in found.outside.items():
         print(f"warning: {name} is {found.properties[name]:g}, the tasks here have {low:g} to {high:g}.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.options import Json
-from assay.cli.output import STORE, check_target, open_store
+from assay.cli.output import STORE, check_target, open_store, visible
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def draw_to(path: Path | None, record: Any, how: str = "") -> None:
 def say(notes: Sequence[str]) -> None:
     """Print what was left out and why."""
     for note in notes:
-        print(f"note: {note}")
+        print(visible(f"note: {note}"))
 
 
 def elo(value: float | None) -> str:

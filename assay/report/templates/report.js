@@ -9,11 +9,11 @@ for (const table of document.querySelectorAll(".table table")) {
     const numeric = head.classList.contains("n");
     const key = (row) => row.cells[column].textContent.trim();
     const compare = (a, b) => {
-      if (!numeric) return key(a).localeCompare(key(b));
-      const x = number(key(a)), y = number(key(b));
-      return Number.isNaN(x) ? (Number.isNaN(y) ? 0 : 1) : Number.isNaN(y) ? -1 : x - y;
+      if (!numeric) return (up ? 1 : -1) * key(a).localeCompare(key(b));
+      const x = number(key(a)), y = number(key(b));  // what is no number stays last, up or down
+      return Number.isNaN(x) ? (Number.isNaN(y) ? 0 : 1) : Number.isNaN(y) ? -1 : up ? x - y : y - x;
     };
-    const rows = [...table.tBodies[0].rows].sort((a, b) => up ? compare(a, b) : compare(b, a));
+    const rows = [...table.tBodies[0].rows].sort(compare);
     table.tBodies[0].append(...rows);
   }));
   const filter = table.closest(".table").querySelector("input");

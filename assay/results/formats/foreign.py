@@ -24,7 +24,21 @@ META_LEARNING = {
     "autosklearn20": "excluded",
     "oboe": "excluded",
 }
-FOLD = ["task", "task_id", "framework", "constraint", "metric", "repeat", "fold"]
+JOB = [
+    "task",
+    "task_id",
+    "task_digest",
+    "framework",
+    "version",
+    "params",
+    "constraint",
+    "metric",
+    "repeat",
+    "fold",
+]
+# In these columns NA, null and None are names.
+NAMES = {"task", "framework", "method", "dataset", "constraint", "version"}
+NO_VALUE = ["", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "-nan", "-NaN", "<NA>", "null", "NULL", "None"]
 BATCH = re.compile(r"infer_batch_size_df_([1-9]\d*)")
 TEXTS = (
     "task", "task_id", "task_digest", "framework", "version", "params", "type", "metric", "constraint", "status",
@@ -70,7 +84,14 @@ def read_scores(path: Path) -> Scores:
     read = {"AMLB's results": _amlb, "a scores table": _ours, "a table of bencheval": _bencheval}.get(
         kind, _long
     )
-    table, properties = read(frame)
+    try:
+        table, properties = read(frame)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    for name in ("task", "framework"):
+        nameless = table[name].eq("")
+        if nameless.any():
+            raise DataError(f"{path}: row {int(nameless.to_numpy().argmax()) + 1} has no {name}.")
     table, notes = _without_duplicates(table)
     origin = f"{kind}, {path.name}"
     table["origin"] = table["origin"].fillna("").replace("", origin)
@@ -90,7 +111,10 @@ def _read(path: Path) -> Any:
     try:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
-        return pd.read_csv(path, low_memory=False)
+        columns = [str(name) for name in pd.read_csv(path, nrows=0).columns]
+        missing = {name: NO_VALUE for name in columns if name not in NAMES}
+        kinds = {name: str for name in columns if name in NAMES}
+        return pd.read_csv(path, low_memory=False, keep_default_na=False, na_values=missing, dtype=kinds)
     except Exception as error:  # pandas and pyarrow have a dozen of them
         raise DataError(f"{path} cannot be read as a table: {error}") from None
 
@@ -112,7 +136,7 @@ def _amlb(frame: Any) -> tuple[Any, Any]:
             "task_id": frame["id"].astype(str).str.replace(r"^.*openml.*/t/(\d+)$", r"\1", regex=True),
             "type": _texts(frame, "type"),
             "repeat": 0,
-            "fold": pd.to_numeric(frame["fold"]).astype("int64"),
+            "fold": _folds(frame),
             "constraint": frame["constraint"].astype(str),
             "seed": _numbers(frame, "seed"),
             "status": np.where(np.isnan(result), [_status(text) for text in info], "ok"),
@@ -183,6 +207,8 @@ def _ours(frame: Any) -> tuple[Any, Any]:
             table[name] = table[name].astype(str).str.lower().isin(["true", "1", "1.0"])
     if "higher_is_better" not in table:
         table["higher_is_better"] = _is_higher(table["metric"].astype(str), True)
+    if "optimised" not in table:  # then it is the first metric of each task
+        table["optimised"] = table["metric"] == table.groupby("task")["metric"].transform("first")
     return _complete(table), _no_properties(table)
 
 
@@ -196,7 +222,7 @@ def _bencheval(frame: Any) -> tuple[Any, Any]:
             "task": frame["dataset"].astype(str),
             "task_id": _texts(frame, "tid"),
             "type": _texts(frame, "problem_type"),
-            "fold": pd.to_numeric(frame["fold"]).astype("int64"),
+            "fold": _folds(frame),
             "repeat": _numbers(frame, "repeat").fillna(0).astype("int64"),
             "metric": _texts(frame, "metric").replace("", "error"),
             "value": value,
@@ -217,7 +243,7 @@ def _long(frame: Any) -> tuple[Any, Any]:
     import pandas as pd
 
     value = pd.to_numeric(frame["score"], errors="coerce")
-    higher = pd.Series(True, index=frame.index)
+    higher = _is_higher(_texts(frame, "metric"), True)
     if "higher_is_better" in frame:
         higher = frame["higher_is_better"].astype(str).str.lower().isin(["true", "1", "1.0"])
     task_id = next((name for name in ("task_id", "tid") if name in frame), "")
@@ -227,7 +253,7 @@ def _long(frame: Any) -> tuple[Any, Any]:
             "task": frame["task"].astype(str),
             "task_id": _texts(frame, task_id),
             "type": _texts(frame, "type"),
-            "fold": pd.to_numeric(frame["fold"]).astype("int64"),
+            "fold": _folds(frame),
             "repeat": _numbers(frame, "repeat").fillna(0).astype("int64"),
             "constraint": _texts(frame, "constraint"),
             "metric": _texts(frame, "metric").replace("", "score"),
@@ -289,15 +315,17 @@ def budget_of(constraint: str) -> float:
 
 def _without_duplicates(table: Any) -> tuple[Any, tuple[str, ...]]:
     """Keep the last row of a fold: a job that was run again."""
-    again = table.duplicated(FOLD, keep="last")
+    ours = table["origin"].astype(object).eq("assay")
+    again = table[JOB].assign(seed=table["seed"].where(ours, 0)).duplicated(keep="last")
     if not again.any():
         return table, ()
-    same = "same task, fold, framework, constraint and metric"
+    same = "same task, fold, framework, version, constraint and metric"
     note = f"{int(again.sum())} rows come twice ({same}): the last one counts."
     return table[~again].reset_index(drop=True), (note,)
 
 
 def _no_properties(table: Any) -> Any:
+    table = table if "task_id" in table else table.assign(task_id="")
     return table[["task", "task_id"]].drop_duplicates().reset_index(drop=True)
 
 
@@ -308,7 +336,7 @@ def _is_higher(metrics: Any, otherwise: Any) -> Any:
     from assay.metrics.registry import BUILTIN, get_metric
 
     known = {name: get_metric(name).higher_is_better for name in set(metrics) & set(BUILTIN)}
-    return np.where(metrics.isin(list(known)), metrics.map(known).fillna(False).astype(bool), otherwise)
+    return np.where(metrics.isin(list(known)), metrics.map(known).eq(True), otherwise)
 
 
 def _status(info: str) -> str:
@@ -322,6 +350,18 @@ def _status(info: str) -> str:
     if re.search(r"segmentation fault|SIGSEGV|exit status 139|unexpectedly terminated", info, re.IGNORECASE):
         return "crash"
     return "error"
+
+
+def _folds(frame: Any) -> Any:
+    """Return the folds as integers; raises DataError with the first that is none."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(frame["fold"], errors="coerce")
+    bad = ~(numbers == numbers.round())
+    if bad.any():
+        at = int(bad.to_numpy().argmax())
+        raise DataError(f"Row {at + 1} has the fold '{frame['fold'].iloc[at]}': a fold is a whole number.")
+    return numbers.astype("int64")
 
 
 def _texts(frame: Any, name: str) -> Any:
