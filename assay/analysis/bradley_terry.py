@@ -141,15 +141,18 @@ def _settle(points: Any, ties: Any, meetings: float, start: Fits) -> tuple[Any, 
     n, m = points.shape
     theta, nu = np.repeat(start.strengths[None], n, axis=0), np.full(n, float(start.tie))
     gain = np.full(n, np.inf)
-    for _ in range(FEW_STEPS):
-        slope, curve = _slope_and_curve(theta, nu, points, ties, meetings)
-        with np.errstate(invalid="ignore", over="ignore"):
-            step = np.clip(np.linalg.solve(curve, slope[:, :, None])[:, :, 0], -5.0, 5.0)
+    with np.errstate(all="ignore"):  # strengths without bound overflow: they go to `fit`
+        for _ in range(FEW_STEPS):
+            slope, curve = _slope_and_curve(theta, nu, points, ties, meetings)
+            try:
+                step = np.clip(np.linalg.solve(curve, slope[:, :, None])[:, :, 0], -5.0, 5.0)
+            except np.linalg.LinAlgError:
+                return theta, np.zeros(n, dtype=bool)
             gain = (step * slope).sum(axis=1) / 2
             theta[:, : m - 1] += step[:, : m - 1]
             nu += step[:, m - 1]  # without ties: zero
-        if (gain <= NEARBY * meetings * m**2).all():
-            break
+            if (gain <= NEARBY * meetings * m**2).all():
+                break
     return theta, (gain <= NEARBY * meetings * m**2) & np.isfinite(theta).all(axis=1)
 
 

@@ -240,7 +240,9 @@ def _clear_pairs(values: Any, drawn: Any, n_tasks: int) -> Any:
         off = np.abs(apart - (values[i] - values)) / np.where(spread[i] > 0, spread[i], np.inf)
         largest = np.maximum(largest, off.max(axis=1))
     # As in `tail_of`: draws of few tasks spread too little, and what is normal among them is Student's among new tasks.
-    limit = stdtrit(n_tasks - 1, ndtr(np.quantile(largest, LEVEL))) * sqrt(n_tasks / (n_tasks - 1))
+    limit = -stdtrit(n_tasks - 1, ndtr(-min(np.quantile(largest, LEVEL), 30.0))) * sqrt(
+        n_tasks / (n_tasks - 1)
+    )
     lead = values[:, None] - values[None, :]
     return lead > np.maximum(limit * spread, 1e-9)
 
