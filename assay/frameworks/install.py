@@ -59,6 +59,8 @@ def build_environment(
     if spec.environment != "own":
         return environment_of(spec, settings)
     folder = environment_folder(spec, settings)
+    if not rebuild and not broken(folder):  # who only wants to use it does not wait for those who do
+        return environment_of(spec, settings)
     with _locked(_lock_file(folder), lambda: tell("waiting: somebody is building it, or runs jobs in it")):
         if rebuild or broken(folder):
             try:

@@ -125,6 +125,14 @@ def test_environment_in_use_is_not_rebuilt(make_own, settings: Settings, wheels:
     assert not mark.exists()
 
 
+def test_environment_in_use_can_be_used_by_others_at_once(make_own, settings: Settings, wheels: Path) -> None:
+    spec, offline = make_own("tiny-thing==1.0\n"), replace(settings, offline=True)
+    build_environment(spec, offline)
+    with ThreadPoolExecutor(1) as pool, hold_environment(spec, offline):
+        found = pool.submit(build_environment, spec, offline).result(timeout=30)
+    assert found == environment_of(spec, offline)
+
+
 def test_pip_builds_it_where_the_recipe_says_so(
     make_own, settings: Settings, wheels: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
