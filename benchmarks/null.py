@@ -25,7 +25,7 @@ import numpy as np
 
 from assay.analysis.bayes import nadeau_bengio, signed_rank
 from assay.analysis.impute import gather
-from assay.analysis.pairwise import compare_pairwise, tail_of
+from assay.analysis.pairwise import Pairwise, compare_pairwise, tail_of
 from assay.analysis.ranks import Ranks, rank_frameworks
 from assay.analysis.trees import Comparisons, TreeSettings, Unit, grow_tree
 from benchmarks.made_up import long_table
@@ -186,11 +186,25 @@ def splits(suite: Suite, random: np.random.Generator, unit: Unit, few: bool = Fa
     return tree.nodes[0].split is not None
 
 
+def compare(suite: Suite, random: np.random.Generator) -> Pairwise:
+    table = long_table(suite.scores, suite.design.names, metric="score", higher_is_better=True)
+    return compare_pairwise(gather(table, "none"), random, suite.design.draws)
+
+
+def rank_groups(suite: Suite, random: np.random.Generator) -> bool:
+    """Return whether a leaderboard has more than one group."""
+    return bool(compare(suite, random).rank_group.max() > 1)
+
+
+def strength_groups(suite: Suite, random: np.random.Generator) -> bool:
+    """Return whether frameworks by strength have more than one group."""
+    return bool(compare(suite, random).group.max() > 1)
+
+
 def bootstrap(suite: Suite, random: np.random.Generator) -> bool:
     """Return whether one of the first two is stronger in nearly all draws of tasks."""
     a, b = suite.design.names[:2]
-    table = long_table(suite.scores, suite.design.names, metric="score", higher_is_better=True)
-    found = compare_pairwise(gather(table, "none"), random, suite.design.draws)
+    found = compare(suite, random)
     better = found.better[found.frameworks.index(a), found.frameworks.index(b)]
     return bool(max(better, 1 - better) > 1 - tail_of(found.n_tasks))
 
@@ -221,7 +235,9 @@ TESTS = (
     Check("tree's root, unit cluster, few tasks (permutations)", partial(splits, unit="cluster", few=True)),
     Check("tree's root, unit task", partial(splits, unit="task")),
     Check("tree's root, unit fold", partial(splits, unit="fold"), should_keep=False),
-    Check("one pair, clearly better over draws of tasks, either side", bootstrap),
+    Check("groups by rank, more than one", rank_groups),
+    Check("groups by strength, more than one", strength_groups),
+    Check("one pair, interval over draws of tasks, either side", bootstrap),
     # Each side has a level of α, so both together have twice that.
     Check("one pair, Bayesian signed rank, P(better) > 0.95, either side", bayes, level=2 * ALPHA),
     Check("one pair on one task, corrected t-test (Nadeau–Bengio)", corrected_t),

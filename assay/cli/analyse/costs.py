@@ -122,7 +122,8 @@ def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
         for one in found.by_framework
     ]
     heads = ["framework", ">jobs", ">failed", *(f">{name}" for name in CATEGORIES), "not its own"]
-    print_table("", heads, lines)
+    width = len(heads) if any(line[-1] for line in lines) else len(heads) - 1
+    print_table("", heads[:width], [line[:width] for line in lines])
     for head, counts in (
         ("size", found.by_size),
         ("type", found.by_type),
