@@ -211,11 +211,7 @@ def _places(drawn: Any, tail: float) -> Any:
 
 
 def _groups(values: Any, drawn: Any, order: Any, n_tasks: int) -> Any:
-    """Return tie groups of values that should be high: the next begins with the first that its first clearly beats.
-
-    Differences are clear for all pairs together: those beyond the 95 % quantile of the largest that the draws show
-    around the values, over all pairs, each in units of its own deviation.
-    """
+    """Return tie groups of values that should be high: the next begins with the first that its first clearly beats."""
     out = np.ones(len(values), dtype=int)
     if n_tasks < MIN_TASKS:
         return out
@@ -229,22 +225,19 @@ def _groups(values: Any, drawn: Any, order: Any, n_tasks: int) -> Any:
 
 
 def _clear_pairs(values: Any, drawn: Any, n_tasks: int) -> Any:
-    """Return (m, m) whether the row is clearly above the column."""
-    from scipy.special import ndtr, stdtrit
+    """Return (m, m) whether the row is clearly above the column, for all pairs together (Bonferroni).
+
+    A difference must have so many of its deviations over the draws as Student's t asks for. As in `tail_of`, draws of
+    few tasks spread too little.
+    """
+    from scipy.special import stdtrit
 
     m = len(values)
-    spread, largest = np.empty((m, m)), np.zeros(len(drawn))
-    for i in range(m):  # row by row: all at once would be draws × m × m
-        apart = drawn[:, [i]] - drawn
-        spread[i] = apart.std(axis=0)
-        off = np.abs(apart - (values[i] - values)) / np.where(spread[i] > 0, spread[i], np.inf)
-        largest = np.maximum(largest, off.max(axis=1))
-    # As in `tail_of`: draws of few tasks spread too little, and what is normal among them is Student's among new tasks.
-    limit = -stdtrit(n_tasks - 1, ndtr(-min(np.quantile(largest, LEVEL), 30.0))) * sqrt(
-        n_tasks / (n_tasks - 1)
-    )
-    lead = values[:, None] - values[None, :]
-    return lead > np.maximum(limit * spread, 1e-9)
+    shared = np.cov(drawn, rowvar=False, ddof=0)
+    own = np.diag(shared)
+    spread = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * shared, 0.0))
+    limit = -stdtrit(n_tasks - 1, (1 - LEVEL) / (m * (m - 1))) * sqrt(n_tasks / (n_tasks - 1))
+    return values[:, None] - values[None, :] > np.maximum(limit * spread, 1e-9)
 
 
 def _matrix(means: Any) -> tuple[Any, Any]:
