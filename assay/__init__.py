@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.analyse import analyse
+    from assay.analyses import analyse
     from assay.api import compare, load_suite, load_tasks, plan, run, score
     from assay.data.task import Task
     from assay.errors import AssayError, UserError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "analyse": "assay.analyse",
+    "analyse": "assay.analyses",
     "compare": "assay.api",
     "load_suite": "assay.api",
     "load_tasks": "assay.api",

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay import __version__
-from assay.analyse import Analysis
+from assay.analyses import Analysis
 from assay.analysis.trust import trust
 from assay.errors import NotInstalled, UserError
 from assay.report import sections as show

@@ -13,7 +13,7 @@ from assay.cli.output import number, print_json, print_table, seconds, visible
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.analyse import Analysis
+    from assay.analyses import Analysis
     from assay.analysis.leaderboard import Leaderboard, Standing
 
 __all__ = ["register", "show_leaderboard"]

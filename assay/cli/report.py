@@ -14,7 +14,7 @@ from assay.cli.output import STORE, check_target, open_store, print_json
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.analyse import Analysis
+    from assay.analyses import Analysis
 
 __all__ = ["register"]
 

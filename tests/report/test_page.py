@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.analyse import Analysis, analyse
+from assay.analyses import Analysis, analyse
 from assay.reports import PARTS, make_parts, make_report, write_report
 
 EVIL = "<script>window.hacked = 1</script>"

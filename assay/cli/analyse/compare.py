@@ -15,7 +15,7 @@ from assay.cli.output import number, print_json, print_table
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.analyse import Analysis
+    from assay.analyses import Analysis
     from assay.analysis.pairwise import Pairwise
     from assay.analysis.ranks import Ranks
 

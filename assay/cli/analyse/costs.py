@@ -14,7 +14,7 @@ from assay.errors import ConfigError
 from assay.results.scores import NOT_ITS_OWN
 
 if TYPE_CHECKING:
-    from assay.analyse import Analysis
+    from assay.analyses import Analysis
     from assay.analysis.failures import Count
 
 __all__ = ["anytime", "budgets", "failures", "pareto", "sensitivity", "time"]

@@ -12,7 +12,7 @@ from assay.cli.output import print_json, print_table
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.analyse import Analysis
+    from assay.analyses import Analysis
     from assay.analysis.advice import Advice
     from assay.analysis.trees import Node, Tree
 

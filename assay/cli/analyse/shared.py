@@ -17,7 +17,7 @@ from assay.cli.output import STORE, check_target, open_store, visible
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.analyse import Analysis
+    from assay.analyses import Analysis
 
 __all__ = ["Figure", "draw_to", "elo", "plain", "say", "square", "with_shared"]
 
@@ -99,7 +99,7 @@ def with_shared(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _analysis(said: dict[str, Any]) -> Analysis:
-    from assay.analyse import analyse
+    from assay.analyses import analyse
     from assay.analysis.impute import POLICIES, Filter
 
     if said["impute"] not in POLICIES:
