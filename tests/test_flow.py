@@ -44,7 +44,8 @@ def test_from_suite_to_report(tmp_path: Path, shared_settings: Settings) -> None
     assert first == pytest.approx(1.0986, abs=1e-4)  # ln 3: the prior of three equal classes
 
     write_report(tmp_path / "report.html", analyse(store))
-    assert "decision_tree comes out first on" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"{board.standings[0].framework} comes out first on" in page and "<td>decision_tree</td>" in page
 
     told.clear()
     run(jobs, store, executor=Local(workers=1), settings=shared_settings, tell=told.append)
