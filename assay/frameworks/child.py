@@ -67,8 +67,8 @@ def run(folder: Path, adapter: Any, announce: Callable[[str], None]) -> int:
     except BaseException as error:  # the adapter is foreign code: whatever it raises becomes the report
         report["error"] = describe(error)
         report["invalid_predictions"] = isinstance(error, contract.InvalidPrediction)
-        traceback.print_exc()
         contract.write_report(folder, report)
+        traceback.print_exc(file=sys.__stderr__)  # the framework may have left another stream in its place
         if isinstance(error, SystemExit):
             return error.code if isinstance(error.code, int) else 1
         return 1

@@ -11,6 +11,9 @@ from pycaret.regression import RegressionExperiment
 METRICS = {"auc": "AUC", "logloss": "Likelihood", "acc": "Accuracy", "f1": "F1", "mcc": "MCC",
            "rmse": "RMSE", "mse": "MSE", "mae": "MAE", "r2": "R2", "rmsle": "RMSLE", "mape": "MAPE"}  # fmt: skip
 TARGET = "target"
+# PyCaret turns what its models print into messages of this log: without a stream of its own it would print them again.
+LOG = logging.getLogger("pycaret")
+LOG.addHandler(logging.StreamHandler())
 
 
 def fit(train, budget, params):
@@ -26,7 +29,7 @@ def fit(train, budget, params):
         session_id=train.seed % 2**31,
         html=False,
         verbose=False,
-        system_log=logging.getLogger("pycaret"),
+        system_log=LOG,
         **kinds(X),
         **passed(params),
     )
