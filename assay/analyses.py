@@ -17,7 +17,8 @@ from assay.analysis.budgets import BudgetStep, compare_budgets
 from assay.analysis.cells import TaskCell, make_cells
 from assay.analysis.covariates import as_named, join_properties, properties_by_task
 from assay.analysis.failures import Failures, count_failures
-from assay.analysis.impute import POLICIES, Filter, FoldScores, Policy, gather, labelled, plain_id
+from assay.analysis.filter import Filter, labelled
+from assay.analysis.impute import POLICIES, FoldScores, Policy, gather, plain_id
 from assay.analysis.leaderboard import Leaderboard, make_leaderboard
 from assay.analysis.pairwise import Pairwise, compare_pairwise
 from assay.analysis.pareto import Front, find_front
@@ -238,8 +239,12 @@ class Analysis:
 
     def budgets(self) -> tuple[BudgetStep, ...]:
         """Return what longer budgets bought."""
-        wanted = replace(self.wanted, constraint="")
-        return compare_budgets(wanted.choose(wanted.apply(self.scores.table)))
+        if self.wanted.constraint:
+            raise UserError(
+                f"Budgets are compared with each other, but only {self.wanted.constraint} is looked at: leave "
+                "--constraint out."
+            )
+        return compare_budgets(self.table)
 
     def anytime(self) -> Anytime:
         """Return how far searches were after which time, from the frameworks' own traces."""
@@ -319,5 +324,9 @@ def _with_properties(scores: Scores, path: Path) -> Scores:
         shown = f"{said[own].iloc[0]!r} there, {known[own].iloc[0]!r} here" if len(said) else "it has no rows"
         raise UserError(f"No {own} of the scores stands in {path} (for example {shown}).")
     new = [name for name in said.columns if name not in known.columns]
-    merged = known.merge(said[[own, *new]].drop_duplicates(own), on=own, how="left")
+    said = said[[own, *new]].drop_duplicates()
+    again = said.loc[said[own].duplicated(), own]
+    if len(again):
+        raise UserError(f"{path} says two things of the {own} {again.iloc[0]}: each may have one row only.")
+    merged = known.merge(said, on=own, how="left")
     return replace(scores, properties=merged)

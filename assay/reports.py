@@ -14,6 +14,7 @@ from assay.errors import NotInstalled, UserError
 from assay.report import sections as show
 from assay.report.page import Part, render
 from assay.report.sections import Section
+from assay.report.tables import counted
 
 __all__ = ["make_parts", "make_report", "write_report"]
 
@@ -25,7 +26,8 @@ def make_report(data: Analysis, title: str = "Benchmark report") -> str:
     """Return the page: one HTML text that needs nothing else."""
     table = data.table
     jobs, tasks, frameworks = len(table), table["task"].nunique(), table["framework"].nunique()
-    lead = f"{frameworks} frameworks, {tasks} tasks, {jobs} jobs. From: {data.scores.origin}."
+    size = f"{counted(frameworks, 'framework')}, {counted(tasks, 'task')}, {counted(jobs, 'job')}"
+    lead = f"{size}. From: {data.scores.origin}."
     missing = "" if _can_draw() else f" {NO_FIGURES}"
     return render(title, lead + missing, make_parts(data), _methods(data))
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from assay import Store, UserError, analyse
-from assay.analysis.impute import Filter
+from assay.analysis.filter import Filter
 
 
 def test_a_store_knows_its_tasks_its_machine_and_its_inference(finished: Path) -> None:
@@ -93,7 +93,7 @@ def test_tasks_without_a_property_are_left_out_and_named(scores: Path, tmp_path:
     )
     tree, notes = analyse(scores, tmp_path / "c.csv").tree(["size"])
     assert tree.nodes[0].n_tasks == 7
-    assert "1 of 8 tasks are left out, because a property is missing: t7." in notes
+    assert "Left out, because a property is missing: 1 of 8 tasks (t7)." in notes
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,7 @@ def test_tasks_without_a_property_are_left_out_and_named(scores: Path, tmp_path:
         ("size\n1\n", "neither a column task_id nor task"),
         ("task,size\nother,1\n", "No task of the scores stands in"),
         ("task,size\n", "it has no rows"),
+        ("task,size\nt1,1\nt1,2\n", "says two things of the task t1"),
     ],
 )
 def test_properties_that_cannot_be_joined_are_refused(

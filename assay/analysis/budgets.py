@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.impute import labelled
+from assay.analysis.filter import labelled
 from assay.errors import UserError
 
 __all__ = ["BudgetStep", "compare_budgets"]

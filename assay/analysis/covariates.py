@@ -83,7 +83,7 @@ def join_properties(
     if bad:
         names = ", ".join(scores.tasks[t] for t in sorted(bad)[:5]) + (" …" if len(bad) > 5 else "")
         notes = (
-            f"{len(bad)} of {len(scores.tasks)} tasks are left out, because a property is missing: {names}.",
+            f"Left out, because a property is missing: {len(bad)} of {len(scores.tasks)} tasks ({names}).",
         )
     kept = scores.without_tasks(bad)
     values = values[~values.isna().any(axis=1).to_numpy()]

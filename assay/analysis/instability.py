@@ -44,11 +44,10 @@ class Decorrelated:
 
 @dataclass(frozen=True)
 class Instability:
-    """A test's statistic and the logarithm of its asymptotic p-value; `df` is None for numbers."""
+    """A test's statistic and the logarithm of its asymptotic p-value."""
 
     statistic: float
     log_p: float
-    df: int | None = None
 
 
 def decorrelate(scores: Any, clusters: Any = None) -> Decorrelated:
@@ -159,7 +158,7 @@ def _test_levels(own: Decorrelated, codes: Any) -> Instability | None:
         return None
     statistic = float(_level_statistics(own.scores[None], own.sizes[None], codes)[0])
     df = own.k * (present - 1)
-    return Instability(statistic, float(chi2.logsf(statistic, df)), df)
+    return Instability(statistic, float(chi2.logsf(statistic, df)))
 
 
 def _level_statistics(scores: Any, sizes: Any, codes: Any) -> Any:

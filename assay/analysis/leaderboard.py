@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.impute import ABSENT, NOT_OWN, OK, FoldScores, Policy, gather, labelled
+from assay.analysis.filter import labelled
+from assay.analysis.impute import ABSENT, NOT_OWN, OK, FoldScores, Policy, gather
 from assay.analysis.pairwise import MIN_TASKS, Pairwise, compare_pairwise
 from assay.analysis.ranks import task_ranks
 from assay.analysis.scaled import scale_from_worst

@@ -19,8 +19,8 @@ LEEWAY_S = 3600.0
 class FitTime:
     """How long a framework trained, of the jobs that have a time; quartiles in seconds.
 
-    `over_budget` counts jobs that took longer than they were told, `over_leeway` those beyond the leeway as well,
-    `timeouts` those that were stopped.
+    `over_budget` counts jobs that took longer than they were told, `over_leeway` those beyond AMLB's leeway as well (as
+    long again, an hour at most), `timeouts` those that were stopped.
     """
 
     framework: str

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 STORE = Path("results")
+NAME_WIDTH = 30
 CONTROL = {code: "\ufffd" for code in (*range(9), *range(11, 32), *range(127, 160))}
 
 
@@ -58,10 +59,12 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
     table = Table(
         title=escape(title) or None, title_justify="left", header_style="bold", box=None, pad_edge=False
     )
-    for name in columns:
+    longest = max((len(str(row[0])) for row in rows), default=0)
+    for position, name in enumerate(columns):
         right = name.startswith(">")
         shown = escape(visible(name.removeprefix(">")))
-        table.add_column(shown, justify="right" if right else "left", overflow="fold")
+        whole = position == 0 and longest <= NAME_WIDTH  # a wide table breaks its heads before its names
+        table.add_column(shown, justify="right" if right else "left", overflow="fold", no_wrap=whole)
     for row in rows:
         table.add_row(*(escape("–" if cell is None else visible(str(cell))) for cell in row))
     console().print(table)
@@ -80,7 +83,7 @@ def short(text: str, most: int = 80) -> str:
 
 def seconds(value: float | None) -> str:
     """Return a duration with its unit."""
-    if value is None:
+    if value is None or value != value:
         return "–"
     if value < 1:
         return f"{value * 1000:.0f} ms"

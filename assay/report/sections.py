@@ -13,7 +13,7 @@ from assay.analysis.anytime import Anytime
 from assay.analysis.bayes import SignedRank
 from assay.analysis.budgets import BudgetStep
 from assay.analysis.cells import TaskCell
-from assay.analysis.failures import CATEGORIES, Failures
+from assay.analysis.failures import Failures
 from assay.analysis.leaderboard import Leaderboard
 from assay.analysis.pairwise import MIN_TASKS, Pairwise
 from assay.analysis.pareto import Front
@@ -24,7 +24,16 @@ from assay.analysis.times import FitTime, InferenceTime
 from assay.analysis.trees import Tree
 from assay.errors import NotInstalled, UserError
 from assay.report.figures import draw
-from assay.report.tables import batches_text, cells_text, split_words
+from assay.report.tables import (
+    batches_text,
+    budgets_text,
+    cells_text,
+    counted,
+    failures_texts,
+    split_words,
+    training_text,
+    variants_text,
+)
 
 __all__ = [
     "Section",
@@ -75,16 +84,17 @@ def show_standings(board: Leaderboard) -> Section:
         sees = "There are no two frameworks that can be ranked against each other."
     elif ranked[0].rank == ranked[1].rank:
         equal = [standing.framework for standing in ranked if standing.rank == ranked[0].rank]
-        sees = f"Equal at the head, on {board.n_tasks} tasks: {_listed(equal)}."
+        sees = f"Equal at the head, on {counted(board.n_tasks, 'task')}: {_listed(equal)}."
     elif board.draws:
         clear = (
             f"It is not clearly better than {_listed(tied)}."
             if tied
             else "It is clearly ahead of all others."
         )
-        sees = f"{ranked[0].framework} comes out first on {board.n_tasks} tasks. {clear}"
+        sees = f"{ranked[0].framework} comes out first on {counted(board.n_tasks, 'task')}. {clear}"
     else:
-        sees = f"{ranked[0].framework} comes out first on {board.n_tasks} tasks, too few to say how sure that is."
+        few = f"{counted(board.n_tasks, 'task')}, too few to say how sure that is"
+        sees = f"{ranked[0].framework} comes out first on {few}."
     lines = [
         [
             standing.framework, _two(standing.rank), _range(standing.rank_low, standing.rank_high), standing.group,
@@ -117,7 +127,7 @@ def show_ranks(found: Ranks, notes: Notes) -> Section:
     shown = f"Iman–Davenport, p {p:.2g}" if isfinite(p) else "too little varies to test it"
     marks = [[name, f"{rank:.3f}"] for name, rank in zip(found.frameworks, found.average, strict=True)]
     return Section(
-        f"Average ranks over {found.n_tasks} tasks {said} ({shown}). Two must lie "
+        f"Average ranks over {counted(found.n_tasks, 'task')} {said} ({shown}). Two must lie "
         f"{found.critical_distance:.2f} apart to differ clearly; bars join those that do not.",
         "Nemenyi's test keeps its level for all pairs together and is cautious: it does not find all that is there.",
         _figures(found),
@@ -137,7 +147,7 @@ def show_scaled(found: Scaled, notes: Notes) -> Section:
     best = found.frameworks[int(np.argmax(five[1]))]
     lines = [[name, *(_two(five[i, j]) for i in range(3))] for j, name in enumerate(found.frameworks)]
     without = (
-        f" No scale on {len(found.without_scale)} tasks, where {found.reference} is the best."
+        f" No scale on {counted(len(found.without_scale), 'task')}, where {found.reference} is the best."
         if found.without_scale
         else ""
     )
@@ -230,16 +240,6 @@ def show_training(times: Sequence[FitTime]) -> Section:
     if not any(one.jobs and isfinite(one.budget_s) for one in times):
         raise UserError("No training times, or no budgets, are known.")
     over = sorted({one.framework for one in times if one.over_budget})
-    lines = [
-        [
-            one.framework, one.constraint, one.jobs, _seconds(one.least), _seconds(one.median), _seconds(one.most),
-            one.over_budget, one.over_leeway, one.timeouts,
-        ]
-        for one in times
-    ]  # fmt: skip
-    heads = [
-        "framework", "constraint", ">jobs", ">least", ">median", ">most", ">over budget", ">over leeway", ">timeouts",
-    ]  # fmt: skip
     return Section(
         f"Longer than told trained, at least once: {_listed(over)}."
         if over
@@ -247,7 +247,7 @@ def show_training(times: Sequence[FitTime]) -> Section:
         "Lines go from the shortest to the longest job that gave a score, bars over the middle half. The dashed line "
         "is the budget.",
         _figures(list(times)) if any(one.jobs for one in times) else (),
-        (Table(heads, lines),),
+        (Table(*training_text(times, _seconds)),),
     )
 
 
@@ -263,59 +263,25 @@ def show_inference(times: Sequence[InferenceTime]) -> Section:
 
 def show_failures(found: Failures) -> Section:
     """Show failures by kind, framework, size and task."""
-    by_framework = [
-        [one.name, one.jobs, one.failed, *(one.by_category[name] for name in CATEGORIES)]
-        for one in found.by_framework
-    ]
-    tables = [Table(["framework", ">jobs", ">failed", *(f">{name}" for name in CATEGORIES)], by_framework)]
-    for head, counts in (
-        ("size", found.by_size),
-        ("type", found.by_type),
-        ("constraint", found.by_constraint),
-    ):
-        if len(counts) > 1:
-            tables.append(
-                Table([head, ">jobs", ">failed"], [[one.name, one.jobs, one.failed] for one in counts])
-            )
-    tasks = [[one.name, one.jobs, one.failed] for one in found.by_task if one.failed]
-    told = [
-        [e["framework"], e["category"], e["jobs"], e["task"], str(e["message"])[:160]] for e in found.examples
-    ]
-    if tasks:
-        tables.append(Table(["task", ">jobs", ">failed"], tasks))
-    if told:
-        tables.append(Table(["framework", "category", ">jobs", "for example", "message"], told))
     return Section(
         f"{found.failed} of {found.jobs} jobs failed."
         if found.failed
         else f"None of {found.jobs} jobs failed.",
         "Categories of errors follow from their texts by rules; the line between data and implementation is rough.",
         _figures(found) if found.failed else (),
-        tuple(tables),
+        tuple(Table(*text) for text in failures_texts(found)),
     )
 
 
 def show_budgets(steps: Sequence[BudgetStep]) -> Section:
     """Show what longer budgets bought."""
-    lines = [
-        [
-            one.framework, f"{one.from_s:g} s to {one.to_s:g} s", one.tasks, one.better, one.equal, one.worse,
-            "" if one.gain is None else f"{one.gain:+.3f}", _two(one.rank_before), _two(one.rank_after),
-            one.failed_before, one.failed_after,
-        ]
-        for one in steps
-    ]  # fmt: skip
-    heads = [
-        "framework", "budget", ">tasks", ">better", ">equal", ">worse", ">gain", ">rank before", ">after",
-        ">failed before", ">after",
-    ]  # fmt: skip
     total = sum(one.tasks for one in steps)
     return Section(
         f"With more time scores were better in {sum(one.better for one in steps)} of {total} cases, worse in "
         f"{sum(one.worse for one in steps)}.",
         "On folds that have a score under both budgets. Gain: in gaps from the constant predictor to the better one.",
         _figures(list(steps)),
-        (Table(heads, lines),),
+        (Table(*budgets_text(steps, _seconds)),),
     )
 
 
@@ -336,8 +302,6 @@ def show_anytime(found: Anytime) -> Section:
 
 def show_sensitivity(found: Sensitivity, notes: Notes) -> Section:
     """Show whether other choices would change the ranks."""
-    usable = [(f"{one.name} ({one.n_tasks})", one.ranks) for one in found.variants if one.ranks is not None]
-    lines = [[name, *(f"{ranks[j]:.2f}" for _, ranks in usable)] for j, name in enumerate(found.frameworks)]
     changed = sum(bool(one.new_leader) for one in found.tasks)
     rate = found.detectable_win_rate
     power = f"a win rate of {rate:.0%} against another" if rate else "not even winning all of them"
@@ -345,12 +309,12 @@ def show_sensitivity(found: Sensitivity, notes: Notes) -> Section:
         [one.task, one.framework, f"{one.largest_change:+.2f}", one.new_leader] for one in found.tasks[:20]
     ]
     return Section(
-        f"Leaving out one task changes the leader in {changed} of {found.n_tasks} cases. With {found.n_tasks} tasks, "
-        f"{power} would be found in four of five such suites.",
+        f"Leaving out one task changes the leader in {changed} of {found.n_tasks} cases. With so many tasks, {power} "
+        f"would be found in four of five such suites.",
         "Average ranks under other imputations and other metrics, in brackets on how many tasks; then the tasks that "
         "change a rank the most when they are left out.",
         tables=(
-            Table(["framework", *(f">{name}" for name, _ in usable)], lines),
+            Table(*variants_text(found)),
             Table(["without the task", "changes most", ">by", "new leader"], tasks),
         ),
         notes=(*notes, *(f"{one.name}: {one.why_not}" for one in found.variants if one.ranks is None)),

@@ -7,13 +7,38 @@ import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from assay.analysis.budgets import BudgetStep
 from assay.analysis.cells import TaskCell
-from assay.analysis.times import InferenceTime
+from assay.analysis.failures import CATEGORIES, Count, Failures
+from assay.analysis.sensitivity import Sensitivity
+from assay.analysis.times import FitTime, InferenceTime
+from assay.results.scores import NOT_ITS_OWN
 
-__all__ = ["batches_text", "cells_csv", "cells_latex", "cells_text", "split_words"]
+__all__ = [
+    "Show",
+    "Text",
+    "batches_text",
+    "budgets_text",
+    "cells_csv",
+    "cells_latex",
+    "cells_text",
+    "counted",
+    "failures_texts",
+    "split_words",
+    "training_text",
+    "variants_text",
+]
+
+Text = tuple[list[str], list[list[Any]]]  # heads, those of numbers beginning with `>`, and lines
+Show = Callable[[float | None], str]
 
 
-def cells_text(cells: Sequence[TaskCell]) -> tuple[list[str], list[list[str]]]:
+def counted(n: int, what: str) -> str:
+    """Return a number with its noun: `1 task`, `2 tasks`."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def cells_text(cells: Sequence[TaskCell]) -> Text:
     """Return heads and lines: tasks down, frameworks across, mean(std)fails in each cell as in the AMLB paper."""
     frameworks, tasks = _axes(cells)
     found = {(cell.task, cell.framework): cell for cell in cells}
@@ -45,9 +70,78 @@ def cells_latex(cells: Sequence[TaskCell]) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def batches_text(
-    times: Sequence[InferenceTime], show: Callable[[float], str]
-) -> tuple[list[str], list[list[str]]]:
+def training_text(times: Sequence[FitTime], show: Show) -> Text:
+    """Return heads and lines: training times of each framework and constraint."""
+    heads = [
+        "framework", "constraint", ">jobs", ">least", ">median", ">most", ">over budget", ">over leeway", ">timeouts",
+    ]  # fmt: skip
+    lines = [
+        [
+            one.framework, one.constraint, one.jobs, show(one.least), show(one.median), show(one.most),
+            one.over_budget, one.over_leeway, one.timeouts,
+        ]
+        for one in times
+    ]  # fmt: skip
+    return heads, lines
+
+
+def failures_texts(found: Failures) -> list[Text]:
+    """Return heads and lines of failures by framework, then by what else differs, by task, and an example of each."""
+    heads = ["framework", ">jobs", ">failed", *(f">{name}" for name in CATEGORIES), "not its own"]
+    lines = [
+        [one.name, one.jobs, one.failed, *(one.by_category[name] for name in CATEGORIES), _not_own(one)]
+        for one in found.by_framework
+    ]
+    width = len(heads) if any(line[-1] for line in lines) else len(heads) - 1
+    out: list[Text] = [(heads[:width], [line[:width] for line in lines])]
+    groups = {"size": found.by_size, "type": found.by_type, "constraint": found.by_constraint}
+    for head, counts in groups.items():
+        if len(counts) > 1:
+            out.append(([head, ">jobs", ">failed"], [[one.name, one.jobs, one.failed] for one in counts]))
+    tasks = [[one.name, one.jobs, one.failed] for one in found.by_task if one.failed]
+    if tasks:
+        out.append((["task", ">jobs", ">failed"], tasks))
+    told = [
+        [e["framework"], e["category"], e["jobs"], e["task"], str(e["message"])[:160]] for e in found.examples
+    ]
+    if told:
+        out.append((["framework", "category", ">jobs", "for example", "message"], told))
+    return out
+
+
+def _not_own(one: Count) -> str:
+    return ", ".join(f"{one.by_status[name]} {name}" for name in NOT_ITS_OWN if name in one.by_status)
+
+
+def budgets_text(steps: Sequence[BudgetStep], show: Show) -> Text:
+    """Return heads and lines: what each longer budget bought."""
+    heads = [
+        "framework", ">from", ">to", ">tasks", ">better", ">equal", ">worse", ">gain", ">rank", ">then", ">failed",
+        ">then",
+    ]  # fmt: skip
+    lines = [
+        [
+            one.framework, show(one.from_s), show(one.to_s), one.tasks, one.better, one.equal, one.worse,
+            _known(one.gain, "+.3f"), _known(one.rank_before, ".2f"), _known(one.rank_after, ".2f"),
+            one.failed_before, one.failed_after,
+        ]
+        for one in steps
+    ]  # fmt: skip
+    return heads, lines
+
+
+def _known(value: float | None, how: str) -> str:
+    return "–" if value is None else format(value, how)
+
+
+def variants_text(found: Sensitivity) -> Text:
+    """Return heads and lines: average ranks under each choice that can be made, in brackets on how many tasks."""
+    usable = [(f"{one.name} ({one.n_tasks})", one.ranks) for one in found.variants if one.ranks is not None]
+    lines = [[name, *(f"{ranks[j]:.2f}" for _, ranks in usable)] for j, name in enumerate(found.frameworks)]
+    return ["framework", *(f">{name}" for name, _ in usable)], lines
+
+
+def batches_text(times: Sequence[InferenceTime], show: Callable[[float], str]) -> Text:
     """Return heads and lines: frameworks down, batch sizes across, the median seconds per row in each cell."""
     sizes = sorted({one.batch for one in times})
     found = {(one.framework, one.batch): one for one in times}

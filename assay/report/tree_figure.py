@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.analysis.trees import Node, Tree
 from assay.report.style import COLOURS, GREY
-from assay.report.tables import split_words
+from assay.report.tables import counted, split_words
 
 __all__ = ["draw_tree"]
 
@@ -96,4 +96,4 @@ def _leaf(axes: Any, node: Node, order: Sequence[str], most: float, named: bool)
     axes.set(yticks=range(len(order)), yticklabels=labels, xlim=(0, most * 1.05))
     axes.invert_yaxis()
     axes.tick_params(labelsize=7, length=2)
-    axes.set_title(f"{node.n_tasks} tasks", fontsize=8)
+    axes.set_title(counted(node.n_tasks, "task"), fontsize=8)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.analysis.impute import ABSENT, FAILED, NOT_OWN, OK, POLICIES, Filter, Policy, gather, labelled
+from assay.analysis.filter import Filter, labelled
+from assay.analysis.impute import ABSENT, FAILED, NOT_OWN, OK, POLICIES, Policy, gather
 from assay.errors import ConfigError, UserError
 
 from .conftest import by_task, holed_table, plain_means, scores_frame
@@ -66,7 +67,7 @@ def test_who_never_met_a_task_did_not_fail_on_it() -> None:
     found = gather(table)
     assert np.isnan(found.values[2:, 3]).all()
     whole, notes = found.complete()
-    assert whole.tasks == ("x",) and notes[0].startswith("1 of 2 tasks are left out")
+    assert whole.tasks == ("x",) and "1 of 2 tasks (y)" in notes[0]
 
 
 def test_without_the_constant_predictor_a_failure_cannot_be_imputed() -> None:
@@ -184,7 +185,7 @@ def test_one_row_alone_is_a_table() -> None:
 def test_where_the_constant_predictor_failed_too_nothing_is_imputed_and_it_is_said() -> None:
     found = gather(scores_frame({"constant": {"x": [None]}, "a": {"x": [None]}}))
     assert np.isnan(found.values).all() and not found.imputed.any()
-    assert "2 failures could not be imputed" in found.notes[0]
+    assert "Failures without anything to impute them with: 2." in found.notes
     assert np.isnan(gather(scores_frame({"a": {"x": [None]}}), "worst").values).all()
 
 

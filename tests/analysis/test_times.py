@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.analysis.impute import gather, labelled
+from assay.analysis.filter import labelled
+from assay.analysis.impute import gather
 from assay.analysis.times import fit_times, inference_times, seconds_by_task
 
 from .conftest import scores_frame

@@ -279,6 +279,7 @@ def test_a_table_that_cannot_be_ranked_gets_one_clear_message(
         (["pareto", "--against", "money"], "--against is inference or training"),
         (["table", "--format", "pdf"], "choose table, csv or latex"),
         (["budgets"], "there is one only"),
+        (["budgets", "--constraint", "1h8c"], "leave --constraint out"),
         (["anytime"], "No framework here left a trace"),
         (["ranks", "--figure", "figure.bmp"], ".svg, .pdf, .png"),
         (["ranks", "--figure", "no/such/folder.svg"], "there is no folder"),
@@ -316,4 +317,4 @@ def test_the_report_of_a_poor_table_says_why_sections_are_empty(
     page = (tmp_path / "poor.html").read_text(encoding="utf-8")
     assert "Nothing to show:" in page and "Methods" in page and ">nan<" not in page
     if case == "twice":
-        assert "180 rows come twice" in page
+        assert "of which the last counts: 180" in page

@@ -141,7 +141,7 @@ def test_the_leaderboard_shows_ranks_failures_and_trust(assay: Assay, finished: 
     assert re.search(r"^raises .* 0 +2 ", said.out, re.MULTILINE)
     assert "* with failed folds imputed" in said.out
     assert re.search(r"^trust: tier \w+ · blindness \w+ · contended \d+ of 10", said.out, re.MULTILINE)
-    assert "warning: 1 of 2 tasks are left out, because not all have a score there: diabetes." in said.out
+    assert "warning: Left out, because not all have a score there: 1 of 2 tasks (diabetes)." in said.out
 
 
 def test_the_leaderboard_as_json(assay: Assay, finished: Path) -> None:

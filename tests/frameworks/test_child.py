@@ -310,6 +310,15 @@ def test_what_a_framework_raises_is_reported(
     assert ended.predictions == {}
 
 
+def test_framework_that_leaves_a_broken_stream_is_reported_and_its_trace_logged(
+    samples, build_job, run_child, write_adapter
+) -> None:
+    line = "import io, sys; sys.stderr = io.StringIO(); sys.stderr.close(); raise ValueError('told')"
+    ended = run_child(build_job(samples["binary"]), write_adapter(adapter_text(line)))
+    assert ended.report["error"] == {"type": "ValueError", "message": "told"}
+    assert "ValueError: told" in ended.log
+
+
 @pytest.mark.parametrize("line", ["import no_such_library", "1 / 0", "import sys; sys.exit(0)", "def f(:"])
 def test_adapter_that_cannot_be_imported_is_reported_as_such(
     samples, build_job, run_child, write_adapter, line

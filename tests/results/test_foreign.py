@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from assay.analysis.cells import make_cells
-from assay.analysis.impute import Filter, gather
+from assay.analysis.filter import Filter
+from assay.analysis.impute import gather
 from assay.errors import DataError
 from assay.results.formats.foreign import budget_of, read_scores, role_of
 from assay.results.scores import COLUMNS
@@ -50,7 +51,7 @@ def test_rows_that_come_twice_count_once(amlb: Path) -> None:
     lines = AMLB.splitlines()
     amlb.write_text("\n".join([*lines, lines[1].replace("0.75,auc", "0.8,auc")]) + "\n")
     found = read_scores(amlb)
-    assert "the last one counts" in found.notes[0]
+    assert "the last counts" in found.notes[0]
     own = found.table[
         found.table["optimised"] & (found.table["framework"] == "flaml") & (found.table["fold"] == 0)
     ]

@@ -11,13 +11,13 @@ import typer
 from assay.cli.analyse.shared import Figure, draw_to, plain, say
 from assay.cli.output import number, print_json, print_table, seconds, short
 from assay.errors import ConfigError
-from assay.results.scores import NOT_ITS_OWN
 
 if TYPE_CHECKING:
     from assay.analyses import Analysis
-    from assay.analysis.failures import Count
 
 __all__ = ["anytime", "budgets", "failures", "pareto", "sensitivity", "time"]
+
+MOST_TASKS = 10
 
 
 def pareto(
@@ -79,21 +79,10 @@ def time(
     if json:
         print_json(plain({"training": fits, "inference": infers}))
         return
-    lines = [
-        [
-            one.framework, one.constraint, one.jobs, seconds(one.least if one.jobs else None),
-            seconds(one.median if one.jobs else None), seconds(one.most if one.jobs else None),
-            one.over_budget or "", one.over_leeway or "", one.timeouts or "",
-        ]
-        for one in fits
-    ]  # fmt: skip
-    heads = [
-        "framework", "constraint", ">jobs", ">least", ">median", ">most", ">over budget", ">over leeway", ">timeouts",
-    ]  # fmt: skip
-    print_table("", heads, lines)
-    if infers:
-        from assay.report.tables import batches_text
+    from assay.report.tables import batches_text, training_text
 
+    print_table("", *training_text(fits, seconds))
+    if infers:
         print_table("Inference per row, by rows in a batch", *batches_text(infers, _small))
 
 
@@ -104,7 +93,7 @@ def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
     Example:
       assay analyse failures --scores results.csv
     """
-    from assay.analysis.failures import CATEGORIES
+    from assay.report.tables import failures_texts
 
     found = data.failures()
     if figure is not None and not found.failed:
@@ -117,30 +106,11 @@ def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
         print(f"None of {found.jobs} jobs failed.")
         return
     print(f"{found.failed} of {found.jobs} jobs failed.")
-    lines = [
-        [one.name, one.jobs, one.failed, *(one.by_category[name] or "" for name in CATEGORIES), _not_own(one)]
-        for one in found.by_framework
-    ]
-    heads = ["framework", ">jobs", ">failed", *(f">{name}" for name in CATEGORIES), "not its own"]
-    width = len(heads) if any(line[-1] for line in lines) else len(heads) - 1
-    print_table("", heads[:width], [line[:width] for line in lines])
-    for head, counts in (
-        ("size", found.by_size),
-        ("type", found.by_type),
-        ("constraint", found.by_constraint),
-    ):
-        if len(counts) > 1:
-            print_table("", [head, ">jobs", ">failed"], [[one.name, one.jobs, one.failed] for one in counts])
-    worst = [[one.name, one.jobs, one.failed] for one in found.by_task if one.failed][:10]
-    print_table("", ["task", ">jobs", ">failed"], worst)
-    told = [
-        [e["framework"], e["category"], e["jobs"], e["task"], short(e["message"])] for e in found.examples
-    ]
-    print_table("", ["framework", "category", ">jobs", "for example", "message"], told)
-
-
-def _not_own(one: Count) -> str:
-    return ", ".join(f"{one.by_status[name]} {name}" for name in NOT_ITS_OWN if name in one.by_status)
+    for heads, lines in failures_texts(found):
+        shown = lines[:MOST_TASKS] if heads[0] == "task" else lines
+        if heads[-1] == "message":
+            shown = [[*line[:-1], short(line[-1])] for line in shown]
+        print_table("", heads, shown)
 
 
 def budgets(data: Analysis, json: bool, figure: Figure = None) -> None:
@@ -156,23 +126,10 @@ def budgets(data: Analysis, json: bool, figure: Figure = None) -> None:
     if json:
         print_json(plain(found))
         return
-    lines = [
-        [
-            one.framework, seconds(one.from_s), seconds(one.to_s), one.tasks, one.better, one.equal, one.worse,
-            number(one.gain), _rank(one.rank_before), _rank(one.rank_after), one.failed_before, one.failed_after,
-        ]
-        for one in found
-    ]  # fmt: skip
-    heads = [
-        "framework", ">from", ">to", ">tasks", ">better", ">equal", ">worse", ">gain", ">rank", ">then", ">failed",
-        ">then",
-    ]  # fmt: skip
-    print_table("", heads, lines)
+    from assay.report.tables import budgets_text
+
+    print_table("", *budgets_text(found, seconds))
     print("Gain: in gaps from the constant predictor to the better of the two.")
-
-
-def _rank(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
 
 
 def anytime(data: Analysis, json: bool, figure: Figure = None) -> None:
@@ -212,9 +169,9 @@ def sensitivity(data: Analysis, json: bool) -> None:
     if json:
         print_json(plain({**asdict(found), "notes": notes}))
         return
-    usable = [(f"{one.name} ({one.n_tasks})", one.ranks) for one in found.variants if one.ranks is not None]
-    lines = [[name, *(f"{ranks[j]:.2f}" for _, ranks in usable)] for j, name in enumerate(found.frameworks)]
-    print_table("", ["framework", *(f">{name}" for name, _ in usable)], lines)
+    from assay.report.tables import variants_text
+
+    print_table("", *variants_text(found))
     print("Average ranks; in brackets on how many tasks.")
     changed = [one for one in found.tasks if one.new_leader]
     print(f"Without one task the leader changes in {len(changed)} of {found.n_tasks} cases.")

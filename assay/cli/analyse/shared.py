@@ -100,7 +100,8 @@ def with_shared(command: Callable[..., None]) -> Callable[..., None]:
 
 def _analysis(said: dict[str, Any]) -> Analysis:
     from assay.analyses import analyse
-    from assay.analysis.impute import POLICIES, Filter
+    from assay.analysis.filter import Filter
+    from assay.analysis.impute import POLICIES
 
     if said["impute"] not in POLICIES:
         raise ConfigError(f"--impute {said['impute']}: choose one of {', '.join(POLICIES)}.")

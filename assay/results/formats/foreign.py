@@ -320,7 +320,7 @@ def _without_duplicates(table: Any) -> tuple[Any, tuple[str, ...]]:
     if not again.any():
         return table, ()
     same = "same task, fold, framework, version, constraint and metric"
-    note = f"{int(again.sum())} rows come twice ({same}): the last one counts."
+    note = f"Rows that come again ({same}), of which the last counts: {int(again.sum())}."
     return table[~again].reset_index(drop=True), (note,)
 
 

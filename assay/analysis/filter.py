@@ -1,0 +1,135 @@
+"""Which rows of a scores table to look at, and what to call their frameworks where one name stands for several."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.errors import UserError
+
+__all__ = ["Filter", "labelled"]
+
+_TYPES = {"classification": ("binary", "multiclass")}
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which rows of a scores table to look at; empty means all.
+
+    `metric` empty means the one that was optimised, or, with `any_metric`, all of them.
+    """
+
+    types: tuple[str, ...] = ()
+    constraint: str = ""
+    metric: str = ""
+    frameworks: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    any_metric: bool = False
+
+    def apply(self, table: Any) -> Any:
+        """Return the rows that are asked for, of all frameworks; raises UserError where nothing is left."""
+        known = table["metric"].unique().tolist()
+        if self.metric:
+            table = table[table["metric"] == self.metric]
+        elif not self.any_metric:
+            table = table[table["optimised"].astype(bool)]
+        table = _kept(table, not table.empty, "--metric", self.metric, known)
+        types = [one for name in self.types for one in _TYPES.get(name, (name,))]
+        table = _chosen(table, "type", types, "--type")
+        table = _chosen(table, "task", self.tasks, "--task", "task_id")
+        return self._of_constraint(table)
+
+    def choose(self, table: Any) -> Any:
+        """Return the rows of the frameworks that are asked for, by name or label; others may serve to impute with."""
+        for option, names in (("--framework", self.frameworks), ("--exclude", self.exclude)):
+            unknown = [name for name in names if not _is_of(table, [name]).any()]
+            if unknown:
+                known = ", ".join(sorted(table["framework"].unique())[:20])
+                raise UserError(
+                    f"No row is of the framework {', '.join(unknown)}, which {option} names. There are: {known}."
+                )
+        if self.frameworks:
+            table = table[_is_of(table, self.frameworks)]
+        left = table[~_is_of(table, self.exclude)]
+        return _kept(left, not left.empty, "--exclude", ", ".join(self.exclude))
+
+    def _of_constraint(self, table: Any) -> Any:
+        """Keep rows of one budget: baselines are matched by time, because their constraint may have another name."""
+        if not self.constraint:
+            return table
+        named = table[table["constraint"] == self.constraint]
+        if named.empty:
+            known = ", ".join(sorted(table["constraint"].unique())[:10])
+            raise UserError(f"No row has the constraint '{self.constraint}'. There are: {known}.")
+        budgets = named["budget_s"].dropna().unique()
+        others = table[table["role"].isin(["constant", "baseline"]) & table["budget_s"].isin(budgets)]
+        missing = ~others["framework"].isin(named["framework"].unique())
+        import pandas as pd
+
+        return pd.concat([named, others[missing]])
+
+
+def _is_of(table: Any, names: Sequence[str]) -> Any:
+    hit = table["framework"].isin(list(names))
+    return hit | table["label"].isin(list(names)) if "label" in table else hit
+
+
+def _chosen(table: Any, column: str, wanted: Sequence[str], option: str, also: str = "") -> Any:
+    if not wanted:
+        return table
+    hit = table[column].isin(list(wanted))
+    if also:
+        hit |= table[also].isin(list(wanted))
+    return _kept(table[hit], bool(hit.any()), option, ", ".join(wanted), table[column].unique().tolist())
+
+
+def _kept(table: Any, some: bool, option: str, value: str, known: Sequence[str] = ()) -> Any:
+    if not some:
+        there = f" There are: {', '.join(sorted(known)[:20])}." if len(known) else ""
+        raise UserError(f"No row is left by {option} {value}.{there}".replace("  ", " "))
+    return table
+
+
+def labelled(table: Any) -> Any:
+    """Return the table with a column `label`: the framework, with version, params and constraint where they differ.
+
+    The constant predictor is matched by budget: a differing name of its constraint alone is no difference.
+    """
+    keys = ["framework", "version", "params", "constraint"]
+    found = table[[*keys, "budget_s", "cores", "role"]].drop_duplicates()
+    is_constant = found["role"] == "constant"
+    others, several_constants = found[~is_constant], found.loc[is_constant, "budget_s"].nunique() > 1
+    same = ["framework", "version", "params"]
+    several = (
+        len(others[["budget_s", "cores"]].drop_duplicates()) > 1
+        or others.groupby(same)["constraint"].nunique().gt(1).any()
+    )
+    versions = found.groupby("framework")["version"].nunique()
+    params = found.groupby(["framework", "version"])["params"].nunique()
+    labels = {}
+    for row in found.itertuples(index=False):
+        label = row.framework
+        if versions[row.framework] > 1:
+            label += f":{row.version}"
+        if params[row.framework, row.version] > 1:
+            label += f" {_shown_params(row.params)}"
+        if several_constants if row.role == "constant" else several:
+            label += f" @{row.constraint}"
+        labels[tuple(getattr(row, key) for key in keys)] = label.rstrip()
+    groups = table.groupby(keys, sort=False, dropna=False)
+    names = [labels[key] for key in groups.size().index]
+    return table.assign(label=np.array(names, dtype=object)[groups.ngroup().to_numpy()])
+
+
+def _shown_params(text: str) -> str:
+    """Return `a=1,b=2` for params as JSON, and other texts as they are."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    return ",".join(f"{key}={value}" for key, value in found.items()) if isinstance(found, dict) else text
