@@ -77,6 +77,23 @@ def test_nemenyi_is_that_of_scikit_posthocs(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+def test_ranks_and_distance_are_those_of_autorank(seed: int) -> None:
+    autorank = pytest.importorskip("autorank")
+    scores = table(seed)
+    found = rank_frameworks(scores, names(5))
+    said = autorank.autorank(
+        pd.DataFrame(scores, columns=names(5)), order="descending", force_mode="nonparametric"
+    )
+    assert (said.omnibus, said.posthoc) == ("friedman", "nemenyi")
+    assert said.pvalue == pytest.approx(found.friedman.p, rel=1e-9)
+    assert said.rankdf["meanrank"].to_dict() == pytest.approx(
+        dict(zip(found.frameworks, found.average, strict=True))
+    )
+    # Its quantiles are from a printed table.
+    assert said.cd == pytest.approx(found.critical_distance, rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
 def test_wilcoxon_with_holm_is_that_of_scikit_posthocs(seed: int) -> None:
     posthocs = pytest.importorskip("scikit_posthocs")
     scores = table(seed, digits=9)
