@@ -124,6 +124,7 @@ def draw_front(figure: Any, front: Front) -> None:
         colour = COLOURS[5] if point.on_front else COLOURS[0]
         axes.scatter(point.seconds, point.score, color=colour, s=28, zorder=2)
     axes.set_xscale("log")
+    _plain_ticks(axes.xaxis)
     low, high = axes.get_ylim()
     ordered = sorted(shown, key=lambda point: -point.score)
     for point, y in zip(ordered, _apart([p.score for p in ordered], low, high), strict=True):
@@ -135,6 +136,16 @@ def draw_front(figure: Any, front: Front) -> None:
         )  # fmt: skip
     said = "".join(f"\nbelow: {p.framework}, {p.score:.2f} at {p.seconds:.2g} s" for p in below)
     axes.set(xlabel=f"seconds ({front.over} over tasks){said}", ylabel="score, worst 0 to best 1")
+
+
+def _plain_ticks(axis: Any) -> None:
+    """Write plain numbers on a logarithmic axis, between powers of ten too where it spans few of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _apart(values: Sequence[float], low: float, high: float) -> list[float]:

@@ -144,8 +144,9 @@ def show_scaled(found: Scaled, notes: Notes) -> Section:
             f"{found.reference} is the best on every task: there is no scale from it to the best."
         )
     five = np.quantile(known, [0.25, 0.5, 0.75], axis=0)
-    best = found.frameworks[int(np.argmax(five[1]))]
-    lines = [[name, *(_two(five[i, j]) for i in range(3))] for j, name in enumerate(found.frameworks)]
+    order = np.argsort(-five[1], kind="stable")
+    best = found.frameworks[order[0]]
+    lines = [[found.frameworks[j], *(_two(one) for one in five[:, j])] for j in order]
     without = (
         f" No scale on {counted(len(found.without_scale), 'task')}, where {found.reference} is the best."
         if found.without_scale
