@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assay.data.task import Task
     from assay.errors import AssayError, UserError
     from assay.frameworks.spec import find_framework
+    from assay.intervals import interval
     from assay.jobs.constraint import Constraint
     from assay.jobs.plan import Plan
     from assay.reports import write_report
@@ -44,6 +45,7 @@ _HOMES = {
     "AssayError": "assay.errors",
     "UserError": "assay.errors",
     "find_framework": "assay.frameworks.spec",
+    "interval": "assay.intervals",
     "Constraint": "assay.jobs.constraint",
     "Plan": "assay.jobs.plan",
     "Local": "assay.runs.executors.local",
@@ -65,6 +67,7 @@ __all__ = [
     "analyse",
     "compare",
     "find_framework",
+    "interval",
     "load_suite",
     "load_tasks",
     "plan",

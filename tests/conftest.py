@@ -23,6 +23,15 @@ def repository() -> Path:
     return Path(__file__).resolve().parent.parent
 
 
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of reference data beside the repository; tests that need it are skipped without it."""
+    folder = Path(__file__).resolve().parents[2] / "shared"
+    if not (folder / "reference").is_dir():
+        pytest.skip(f"the reference data are not there: {folder}")
+    return folder
+
+
 RAISES = """\
 def fit(train, budget, params):
     print("about to give up")

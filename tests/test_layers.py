@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ORDER = """errors < settings plugins < metrics < data < suites < frameworks < jobs < store < runs < results
-           < analysis uncertainty < report < analyses < api reports < studies server testing < cli"""
+           < analysis uncertainty < report < analyses intervals < api reports < studies server testing < cli"""
 RANK = {stage: rank for rank, stages in enumerate(ORDER.split("<")) for stage in stages.split()}
 PURE = {"analysis", "uncertainty"}
 PURE_MAY_KNOW = ("assay.errors", "assay.plugins", "assay.metrics", "assay.results.scores")

@@ -1,25 +1,14 @@
-"""Where the reference outputs lie, and made-up scores."""
+"""Made-up scores."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from assay.analysis.impute import FoldScores, gather
 from assay.results.scores import COLUMNS
-
-
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of reference data beside the repository; tests that need it are skipped without it."""
-    folder = Path(__file__).resolve().parents[2].parent / "shared"
-    if not (folder / "reference").is_dir():
-        pytest.skip(f"the reference data are not there: {folder}")
-    return folder
 
 
 def scores_frame(values: dict[str, dict[str, list[float | None]]], **said: Any) -> pd.DataFrame:

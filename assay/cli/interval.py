@@ -1,0 +1,170 @@
+"""`assay interval`: how good the winner of a search really is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.analyse.shared import plain
+from assay.cli.output import number, print_json, print_table, visible
+from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.uncertainty.result import Interval
+
+__all__ = ["register"]
+
+COMPAT = "reference"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("interval")(interval)
+
+
+def interval(
+    file: Annotated[Path, typer.Argument(help="Predictions: CSV, Parquet, npz, or the folder of a job.")],
+    method: Annotated[
+        str,
+        typer.Option(
+            help="bbc, bbc_f, bbc_vc, naive_folds, naive_samples, delong, hanley_mcneil, tilting, delong_10p, "
+            "hanley_mcneil_10p, tilting_10p, mabt, tt, or all."
+        ),
+    ] = "bbc",
+    metric: Annotated[
+        str, typer.Option(help="What the winner is best by: auc, logloss, acc, rmse, cindex …")
+    ] = "auc",
+    alpha: Annotated[float, typer.Option(help="The error that is allowed.")] = 0.05,
+    side: Annotated[str, typer.Option(help="one (open towards the best value) or two.")] = "one",
+    resamples: Annotated[str, typer.Option(help="A number of draws, or exact (folds only).")] = "",
+    weights: Annotated[
+        str, typer.Option(metavar="FILE.npz:ARRAY", help="Given multiplicities in the place of draws.")
+    ] = "",
+    split: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE.npz:ARRAY", help="A given split: 1 for rows of the evaluation, or positions."
+        ),
+    ] = "",
+    compat: Annotated[str, typer.Option(help="reference: do as the published code does.")] = "",
+    allow_few_folds: Annotated[bool, typer.Option(help="Let bbc_f use fewer than five folds.")] = False,
+    stratify: Annotated[bool, typer.Option(help="Draw rows within classes.")] = False,
+    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    distribution: Annotated[bool, typer.Option(help="With --json: the values that were drawn, too.")] = False,
+    json: Annotated[bool, typer.Option(help="Print JSON instead of words.")] = False,
+) -> None:
+    """Say how good the winner of a search really is, corrected for having won.
+
+    FILE has the out-of-sample predictions of all configurations: columns y, fold, then one per configuration
+    (configuration|class for several classes); optional repeat, group, and time, event for the c-index.
+
+    \b
+    Examples:
+      assay interval search.parquet --metric auc
+      assay interval search.csv --method bbc_f --metric rmse --side two
+      assay interval search.npz --method all --json
+    """
+    from assay.intervals import open_search
+    from assay.uncertainty.methods import find_interval, try_all
+
+    search = open_search(file, metric)
+    options = _options(
+        search.data.n_rows, alpha, side, resamples, weights, split, compat, allow_few_folds, stratify
+    )
+    found = (
+        try_all(search, options, seed) if method == "all" else [find_interval(search, method, options, seed)]
+    )
+    if json:
+        said = [_as_json(one, distribution) for one in found]
+        print_json(said if method == "all" else said[0])
+    elif method == "all":
+        _print_all(found, len(search.data.names))
+    else:
+        _print_one(found[0], len(search.data.names))
+
+
+def _options(
+    n_rows: int,
+    alpha: float,
+    side: str,
+    resamples: str,
+    weights: str,
+    split: str,
+    compat: str,
+    few: bool,
+    strata: bool,
+) -> Any:
+    from assay.intervals import split_of
+    from assay.results.matrices import read_array
+    from assay.uncertainty.result import Options
+
+    if compat not in ("", COMPAT):
+        raise ConfigError(f"--compat {compat}: there is {COMPAT} only.")
+    if resamples not in ("", "exact") and not resamples.isdecimal():
+        raise ConfigError(f"--resamples {resamples}: give a number, or exact.")
+    return Options(
+        alpha=alpha,
+        side=side,  # type: ignore[arg-type]
+        rule="reference" if compat else "inverse_ecdf",
+        resamples=None if not resamples else "exact" if resamples == "exact" else int(resamples),
+        weights=read_array(weights, "--weights") if weights else None,
+        evaluate=split_of(read_array(split, "--split"), n_rows, split.rpartition(":")[2]) if split else None,
+        published=bool(compat),
+        few_folds=few,
+        stratify=strata,
+    )
+
+
+def _as_json(found: Interval, distribution: bool) -> Any:
+    said = asdict(found)
+    spread, chances = said.pop("distribution"), said.pop("probabilities")
+    if distribution:
+        said |= {"distribution": spread, "probabilities": chances}
+    return plain(said)
+
+
+def _print_one(found: Interval, n: int) -> None:
+    scored = f"{found.metric} {number(found.cv_score)} in the cross-validation"
+    print(visible(f"The winner of {n} is {found.winner_name}: {scored}."))
+    if found.estimate is not None:
+        print(f"On new rows expect {number(found.estimate)}{_confidence(found)}.")
+    else:
+        print("There is no estimate for new rows.")
+    how = f"all {found.n_boot} draws" if found.exact and found.n_boot else f"{found.n_boot} draws"
+    print(f"{found.method}, {how if found.n_boot else 'nothing drawn'}, quantiles by {found.quantile_rule}.")
+    for warning in found.warnings:
+        print(visible(f"warning: {warning}"))
+
+
+def _confidence(found: Interval) -> str:
+    if found.lower is None or found.upper is None:
+        return ""
+    share = f"{100 * (1 - found.alpha):.4g} %"
+    if found.side == "two":
+        return f", and with {share} confidence between {number(found.lower)} and {number(found.upper)}"
+    if found.higher_is_better:
+        return f", and with {share} confidence at least {number(found.lower)}"
+    return f", and with {share} confidence at most {number(found.upper)}"
+
+
+def _print_all(found: Sequence[Interval], n: int) -> None:
+    lines = [
+        [
+            one.method, visible(one.winner_name), number(one.cv_score), number(one.estimate), number(one.lower),
+            number(one.upper),
+        ]
+        for one in found
+    ]  # fmt: skip
+    print_table("", ["method", "winner", ">cross-validation", ">estimate", ">lower", ">upper"], lines)
+    print(f"{n} configurations, {found[0].metric}, {found[0].side}-sided at {found[0].alpha:g}.")
+    shared = set(found[0].warnings).intersection(*(one.warnings for one in found))
+    for warning in sorted(shared):
+        print(visible(f"warning: {warning}"))
+    for one in found:
+        for warning in one.warnings:
+            if warning not in shared:
+                print(visible(f"warning: {one.method}: {warning}"))

@@ -1,0 +1,202 @@
+"""Out-of-sample predictions of many configurations as files hold them: tables, npz, or what a framework left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.errors import DataError
+from assay.jobs.folder import AttemptFolder, read_json
+
+__all__ = ["Matrix", "read_array", "read_matrix"]
+
+# Columns of a table that are no configurations.
+RESERVED = ("y", "fold", "repeat", "group", "time", "event")
+# The names under which an npz may have them.
+NPZ_NAMES = {
+    "y": ("y", "labels"), "fold": ("folds", "fold"), "repeat": ("repeats", "repeat"), "group": ("groups", "group"),
+    "time": ("time",), "event": ("event",),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Arrays of N rows, as they were read: y or time, (N, C) or (N, C, K) values, and what else is known."""
+
+    y: Any
+    values: Any
+    names: tuple[str, ...]
+    folds: Any = None
+    repeats: Any = None
+    groups: Any = None
+    event: Any = None
+    notes: tuple[str, ...] = ()
+
+
+def read_matrix(path: Path) -> Matrix:
+    """Read predictions: CSV or Parquet, npz, or the folder of a job or of one of its attempts.
+
+    Raises:
+        DataError: the file does not hold such predictions; the message says what it lacks.
+    """
+    if path.is_dir() or path.name == "oof.npz":
+        return _of_job(path)
+    if not path.is_file():
+        raise DataError(f"There is no file {path}.")
+    try:
+        return _of_npz(path) if path.suffix == ".npz" else _of_table(path)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def read_array(text: str, what: str) -> Any:
+    """Read one array as `FILE.npz:ARRAY`, or `FILE.npy`."""
+    import numpy as np
+
+    file, _, name = text.rpartition(":") if ".npz:" in text else (text, "", "")
+    try:
+        with np.load(file, allow_pickle=False) as found:
+            if not hasattr(found, "files"):
+                return found
+            if name not in found.files:
+                there = ", ".join(found.files)
+                raise DataError(
+                    f"{what}: {file} has no array '{name}'. Give FILE.npz:ARRAY; there are: {there}."
+                )
+            return found[name]
+    except (OSError, ValueError, AttributeError, TypeError):
+        if Path(file).suffix == ".npy" and Path(file).is_file():
+            return np.load(file, allow_pickle=False)
+        raise DataError(f"{what}: {file} cannot be read as npz. Give FILE.npz:ARRAY.") from None
+
+
+def _of_npz(path: Path) -> Matrix:
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            found = {name: file[name] for name in file.files}
+    except (OSError, ValueError) as error:
+        raise DataError(f"it cannot be read as npz: {error}") from None
+    known = {
+        key: next((found[one] for one in names if one in found), None) for key, names in NPZ_NAMES.items()
+    }
+    if "predictions" not in found or (known["y"] is None and known["time"] is None):
+        raise DataError(
+            f"it needs the arrays `predictions` and `y` (or `labels`). It has: {', '.join(found)}."
+        )
+    values = found["predictions"]
+    if values.ndim not in (2, 3) or values.dtype.kind not in "fiub":
+        raise DataError(
+            f"`predictions` has the shape {values.shape}; it needs rows × configurations (× classes)."
+        )
+    names = tuple(str(one) for one in found.get("names", np.arange(values.shape[1])))
+    return _made(known, values, names)
+
+
+def _of_table(path: Path) -> Matrix:
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    except Exception as error:  # pandas and pyarrow have a dozen of them
+        raise DataError(f"it cannot be read as a table: {error}") from None
+    if "y" not in frame and "time" not in frame:
+        raise DataError("it needs a column y, a column fold, and one column per configuration.")
+    own = [str(name) for name in frame.columns if name not in RESERVED]
+    if not own:
+        raise DataError("it has no column of a configuration beside y and fold.")
+    texts = [name for name in own if frame[name].dtype.kind not in "fiub"]
+    if texts:
+        raise DataError(
+            f"the column {texts[0]} does not hold numbers: predictions are scores or probabilities."
+        )
+    known = {key: frame[key].to_numpy() if key in frame else None for key in RESERVED}
+    names, values = _stacked(frame, own, known["y"])
+    return _made(known, values, names)
+
+
+def _stacked(frame: Any, columns: list[str], y: Any) -> tuple[tuple[str, ...], Any]:
+    """Return names and values; columns `configuration|class` are put together, classes in sorted order."""
+    import numpy as np
+
+    if not all("|" in name for name in columns):
+        return tuple(columns), frame[columns].to_numpy(dtype=float)
+    pairs = [tuple(name.rsplit("|", 1)) for name in columns]
+    names = tuple(dict.fromkeys(name for name, _ in pairs))
+    said = list(dict.fromkeys(cls for _, cls in pairs))
+    real = [str(one) for one in np.unique(y.astype(str) if y.dtype.kind == "O" else y)]
+    order = real if sorted(real) == sorted(said) else said
+    missing = [f"{name}|{cls}" for name in names for cls in order if f"{name}|{cls}" not in frame]
+    if missing:
+        raise DataError(f"there is no column {missing[0]}: each configuration needs one for each class.")
+    if set(real) - set(said):
+        raise DataError(f"no configuration has a column for the class {sorted(set(real) - set(said))[0]}.")
+    values = np.stack(
+        [frame[[f"{name}|{cls}" for cls in order]].to_numpy(dtype=float) for name in names], axis=1
+    )
+    return names, values
+
+
+def _made(known: dict[str, Any], values: Any, names: tuple[str, ...]) -> Matrix:
+    y = known["y"] if known["y"] is not None else known["time"]
+    return Matrix(y, values, names, known["fold"], known["repeat"], known["group"], known["event"])
+
+
+def _of_job(path: Path) -> Matrix:
+    """Read what a framework left of its models, and the targets of its training rows from the store."""
+    import numpy as np
+
+    attempt = _attempt(path)
+    oof = attempt.out / "oof.npz"
+    if not oof.is_file() or oof.is_symlink():
+        raise DataError(f"{path}: the framework left no out-of-fold predictions of its models (out/oof.npz).")
+    try:
+        with np.load(oof, allow_pickle=False) as file:
+            names = [str(one) for one in file["names"]]
+            columns = [file[f"config_{at}"] for at in range(len(names))]
+            folds = file["fold"] if "fold" in file.files else None
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{oof} cannot be read: {error}") from None
+    y = _training_target(attempt)
+    whole = [at for at, one in enumerate(columns) if len(one) == len(y) and np.isfinite(one).all()]
+    if not whole:
+        raise DataError(f"{oof}: no model has predictions for all {len(y)} training rows.")
+    left = [names[at] for at in range(len(names)) if at not in whole]
+    notes = (f"Left out, because they have no prediction for some rows: {', '.join(left)}.",) if left else ()
+    return Matrix(
+        y,
+        np.stack([columns[at] for at in whole], axis=1),
+        tuple(names[at] for at in whole),
+        folds,
+        notes=notes,
+    )
+
+
+def _attempt(path: Path) -> AttemptFolder:
+    """Return the attempt that a path names: a job (then its last one), an attempt, its `out`, or the file there."""
+    if path.name == "oof.npz":
+        path = path.parent
+    if path.name == "out":
+        path = path.parent
+    if path.parent.name == "attempts" and path.name.isdecimal():
+        return AttemptFolder(path)
+    numbers = sorted(int(one.name) for one in (path / "attempts").glob("*") if one.name.isdecimal())
+    if not numbers:
+        raise DataError(f"{path} is no folder of a job: it has no attempts.")
+    return AttemptFolder(path / "attempts" / f"{numbers[-1]:03d}")
+
+
+def _training_target(attempt: AttemptFolder) -> Any:
+    import numpy as np
+
+    files = read_json(attempt.attempt)["data"]
+    said = next((Path(one) for name, one in files.items() if name.startswith("train.")), Path())
+    # The store may have been moved since: root/jobs/ab/key/attempts/001.
+    here = attempt.path.parents[4] / "folds" / said.parent.name / "train.npz"
+    try:
+        with np.load(here, allow_pickle=False) as file:
+            return file["y"]
+    except (OSError, ValueError, KeyError):
+        raise DataError(f"The targets of the training rows are not there any more: {here}.") from None

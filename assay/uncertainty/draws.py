@@ -1,0 +1,149 @@
+"""Resampling as multiplicities: how often each row, or each fold, is in a bag. The only random thing in an interval."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from assay.errors import DataError, UserError
+
+__all__ = ["all_fold_draws", "check_row_draws", "draw_folds", "draw_rows", "draw_within"]
+
+ROUNDS = 1000  # of drawing again what cannot be used
+
+
+def draw_rows(
+    n_draws: int,
+    n_rows: int,
+    random: np.random.Generator,
+    strata: Any = None,
+    groups: Any = None,
+    stratify: bool = False,
+) -> tuple[Any, int]:
+    """Return (B, N) multiplicities of rows drawn with replacement, and how many draws had to be made again.
+
+    Args:
+        n_draws: B.
+        n_rows: N.
+        random: where the draws come from.
+        strata: (N) classes: a draw is made again until every class is in the bag and out of it.
+        groups: (N) codes: whole groups are drawn.
+        stratify: draw within each class.
+    """
+    _check_classes(strata, groups)
+    out = np.empty((n_draws, n_rows), dtype=np.uint8)
+    wrong = np.arange(n_draws)
+    again = 0
+    for _ in range(ROUNDS):
+        out[wrong] = _drawn(len(wrong), n_rows, random, strata if stratify else None, groups)
+        wrong = wrong[~_usable(out[wrong], strata)]
+        if not len(wrong):
+            return out, again
+        again += len(wrong)
+    raise DataError(
+        f"No draw of rows has every class in the bag and out of it ({ROUNDS} tries): a class has too few rows, or "
+        "too few groups."
+    )
+
+
+def check_row_draws(weights: Any, n_rows: int, strata: Any) -> Any:
+    """Return given multiplicities; raises UserError where they do not fit the rows or cannot be used."""
+    given = np.asarray(weights)
+    if given.ndim != 2 or given.shape[1] != n_rows:
+        raise UserError(
+            f"The weights have the shape {given.shape}; for {n_rows} rows they need {n_rows} columns."
+        )
+    if not len(given) or (given < 0).any() or (given != np.round(given)).any():
+        raise UserError(
+            "Weights say how often a row is drawn: whole numbers, 0 or more, and at least one draw."
+        )
+    given = given.astype(np.min_scalar_type(int(given.max())))
+    unusable = np.flatnonzero(~_usable(given, strata))
+    if len(unusable):
+        raise UserError(
+            f"Draw {int(unusable[0])} of the weights lacks a class in the bag or out of it. Weights say how often each "
+            "row was drawn, not which."
+        )
+    return given
+
+
+def _check_classes(strata: Any, groups: Any) -> None:
+    if strata is None:
+        return
+    units = strata if groups is None else np.unique(np.column_stack([strata, groups]), axis=0)[:, 0]
+    few = np.flatnonzero(np.bincount(units) < 2)
+    if len(few):
+        what = "row" if groups is None else "group"
+        raise DataError(
+            f"Class {int(few[0])} (in sorted order, from 0) has one {what} only: it cannot be in the bag and out of "
+            "it. Leave it out, or take a metric that does not need every class (logloss, acc)."
+        )
+
+
+def _drawn(n_draws: int, n_rows: int, random: np.random.Generator, strata: Any, groups: Any) -> Any:
+    if groups is not None:
+        n_groups = int(groups.max()) + 1
+        return _counts(n_draws, n_groups, random)[:, groups]
+    if strata is None:
+        return _counts(n_draws, n_rows, random)
+    out = np.empty((n_draws, n_rows), dtype=np.uint8)
+    for code in np.unique(strata):
+        own = np.flatnonzero(strata == code)
+        out[:, own] = _counts(n_draws, len(own), random)
+    return out
+
+
+def _counts(n_draws: int, n: int, random: np.random.Generator) -> Any:
+    """Return how often each of n things is among n drawn with replacement."""
+    out = np.empty(
+        (n_draws, n), dtype=np.uint8
+    )  # of n drawn none comes more than 255 times, or n is below 256
+    for begin in range(0, n_draws, 128):
+        size = min(128, n_draws - begin)
+        drawn = random.integers(0, n, size=(size, n)) + np.arange(size)[:, None] * n
+        out[begin : begin + size] = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
+    return out
+
+
+def _usable(draws: Any, strata: Any) -> Any:
+    """Return which draws have something in the bag and out of it: of every class, where that matters."""
+    if strata is None:
+        return (draws > 0).any(axis=1) & (draws == 0).any(axis=1)
+    good = np.ones(len(draws), dtype=bool)
+    for code in np.unique(strata):
+        own = draws[:, strata == code]
+        good &= (own > 0).any(axis=1) & (own == 0).any(axis=1)
+    return good
+
+
+def draw_within(n_draws: int, strata: Any, random: np.random.Generator) -> Any:
+    """Return (B, N) multiplicities drawn within each class; nothing needs to stay out of the bag."""
+    return _drawn(n_draws, len(strata), random, strata, None)
+
+
+def draw_folds(n_draws: int, n_folds: int, random: np.random.Generator, leave_one_out: bool = True) -> Any:
+    """Return (B, K) multiplicities of folds; with `leave_one_out` one at least stays out of every bag."""
+    out = _counts(n_draws, n_folds, random)
+    while leave_one_out and n_folds > 1 and (full := (out > 0).all(axis=1)).any():
+        out[full] = _counts(int(full.sum()), n_folds, random)
+    return out
+
+
+@lru_cache(maxsize=4)
+def all_fold_draws(n_folds: int, leave_one_out: bool = True) -> tuple[Any, Any]:
+    """Return every multiset of folds as multiplicities, and its probability; with one fold at least left out."""
+    # Stars and bars: each choice of where the K - 1 bars stand among 2K - 1 places is one multiset.
+    bars = np.array(list(combinations(range(2 * n_folds - 1), n_folds - 1)), dtype=np.int8).reshape(
+        -1, n_folds - 1
+    )
+    every = (np.diff(bars, axis=1, prepend=-1, append=2 * n_folds - 1) - 1).astype(np.uint8)
+    ways = np.array([factorial(k) for k in range(n_folds + 1)], dtype=float)
+    probability = factorial(n_folds) / ways[every].prod(axis=1) / float(n_folds) ** n_folds
+    if leave_one_out:
+        kept = (every == 0).any(axis=1)
+        every, probability = every[kept], probability[kept]
+    return every, probability / probability.sum()

@@ -1,0 +1,79 @@
+"""What is done without a correction, and Tibshirani and Tibshirani's: for comparison."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.errors import UserError
+from assay.uncertainty.bbc import DRAWS, MOST_EXACT, Search
+from assay.uncertainty.draws import all_fold_draws, draw_folds, draw_rows
+from assay.uncertainty.result import Interval, Options, read_off, turned
+
+__all__ = ["naive_folds", "naive_samples", "tt"]
+
+UNCORRECTED = "The winner was chosen by these very scores: the interval is too high."
+
+
+def naive_folds(search: Search, options: Options, random: np.random.Generator) -> Interval:
+    """Draw the winner's folds with replacement, and take their mean; as if it had not been chosen."""
+    if not search.by_fold:
+        raise UserError("naive_folds draws folds, and they are not known. Take naive_samples.")
+    scores = np.concatenate([matrix[:, search.winner] for matrix in search.by_fold])
+    scores = scores[np.isfinite(scores)]
+    n_folds, chance = len(scores), None
+    wanted = options.resamples or ("exact" if n_folds <= MOST_EXACT else DRAWS)
+    exact = options.weights is None and wanted == "exact"
+    if options.weights is not None:
+        draws = np.asarray(options.weights)
+        if draws.ndim != 2 or draws.shape[1] != n_folds or not (draws.sum(axis=1) > 0).all():
+            raise UserError(
+                f"The weights have the shape {draws.shape}; they need {n_folds} columns, none empty."
+            )
+    elif exact:
+        if n_folds > MOST_EXACT:
+            raise UserError(f"All draws of {n_folds} folds are too many to list: give a number of resamples.")
+        draws, chance = all_fold_draws(n_folds, leave_one_out=False)
+    else:
+        draws = draw_folds(int(wanted), n_folds, random, leave_one_out=False)
+    values = draws @ scores / draws.sum(axis=1)
+    low, high = read_off(search.metric, values, options, chance)
+    return search.tell(
+        "naive_folds", options, estimate=float(scores.mean()), lower=low, upper=high, n_boot=len(draws), exact=exact,
+        distribution=values, probabilities=chance, warnings=(UNCORRECTED,),
+    )  # fmt: skip
+
+
+def naive_samples(search: Search, options: Options, random: np.random.Generator) -> Interval:
+    """Draw rows with replacement, and score the winner on them; as if it had not been chosen."""
+    if options.resamples == "exact":
+        raise UserError("All draws of rows cannot be listed: give a number of resamples.")
+    data, strata = search.data, search.scorers[0].strata
+    if options.weights is not None:
+        draws = np.asarray(options.weights)
+        if draws.ndim != 2 or draws.shape[1] != data.n_rows:
+            raise UserError(f"The weights have the shape {draws.shape}; they need {data.n_rows} columns.")
+    else:
+        wanted = options.resamples or DRAWS
+        draws, _ = draw_rows(wanted, data.n_rows, random, strata, data.groups, options.stratify)
+    values = search.weighted(draws, [search.winner])[:, 0]
+    values = values[np.isfinite(values)]
+    if not len(values):
+        raise UserError(f"{search.metric.name} has no value under any of the weights.")
+    pooled = float(search.weighted(np.ones((1, data.n_rows)), [search.winner])[0, 0])
+    low, high = read_off(search.metric, values, options)
+    return search.tell(
+        "naive_samples", options, estimate=pooled, lower=low, upper=high, n_boot=len(draws), distribution=values,
+        warnings=(UNCORRECTED,),
+    )  # fmt: skip
+
+
+def tt(search: Search, options: Options, random: np.random.Generator) -> Interval:
+    """Subtract how much better the best of each fold is there than the winner, on average; no interval."""
+    if not search.by_fold:
+        raise UserError("tt compares folds, and they are not known. Take bbc.")
+    good = turned(search.metric, np.concatenate(search.by_fold))
+    good = good[np.isfinite(good).all(axis=1)]
+    bias = float((good.max(axis=1) - good[:, search.winner]).mean())
+    estimate = float(turned(search.metric, good[:, search.winner].mean() - bias))
+    said = "tt corrects the estimate; it gives no interval."
+    return search.tell("tt", options, estimate=estimate, exact=True, warnings=(said,))

@@ -1,0 +1,132 @@
+"""Out-of-sample predictions of many configurations for the same rows: what every interval is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.errors import DataError
+
+__all__ = ["Predictions", "check_predictions"]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The truth of N rows and what C configurations said of them without having learned from them.
+
+    Attributes:
+        y: (N) classes (any names) or values; for survival the times.
+        values: for each repeat of the cross-validation (N, C) scores of the second class or values, or (N, C, K)
+            probabilities.
+        folds: for each repeat (N) which fold a row was in, coded 0, 1 …; empty where that is not known.
+        names: of the configurations.
+        groups: (N) codes of rows that belong together, or None.
+        event: (N) whether the time is that of an event, or None.
+    """
+
+    y: Any
+    values: tuple[Any, ...]
+    folds: tuple[Any, ...]
+    names: tuple[str, ...]
+    groups: Any = None
+    event: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.y)
+
+    @property
+    def n_folds(self) -> int:
+        """The number of folds of a repeat; 0 where they are not known."""
+        return int(self.folds[0].max()) + 1 if self.folds else 0
+
+
+def check_predictions(
+    y: Any,
+    values: Any,
+    folds: Any = None,
+    *,
+    names: Sequence[str] | None = None,
+    groups: Any = None,
+    event: Any = None,
+    repeats: Any = None,
+) -> Predictions:
+    """Return predictions that fit together; raises DataError that says what does not.
+
+    Args:
+        y: (N) truth.
+        values: (N, C) or (N, C, K).
+        folds: (N) any names of folds.
+        names: of the C configurations.
+        groups: (N) any names of groups.
+        event: (N) for survival times.
+        repeats: (N) which repeat of the cross-validation a row belongs to. Each must have the same rows in the same
+            order; y is then that of one repeat.
+    """
+    y, values = np.asarray(y), np.asarray(values, dtype=float)
+    if values.ndim == 1:
+        values = values[:, None]
+    if y.ndim != 1 or values.ndim not in (2, 3) or len(y) != len(values):
+        raise DataError(
+            f"There are {y.shape} true values and predictions of shape {values.shape}: they need one row each, and "
+            "predictions a column for each configuration."
+        )
+    if not len(y) or not values.shape[1]:
+        raise DataError("There are no rows or no configurations.")
+    called = tuple(names) if names is not None else tuple(str(c) for c in range(values.shape[1]))
+    if len(called) != values.shape[1]:
+        raise DataError(f"There are {values.shape[1]} configurations and {len(called)} names.")
+    _check_finite(y, values, called)
+    parts = _repeats(y, repeats)
+    for what, given in (("folds", folds), ("groups", groups), ("event", event)):
+        if given is not None and len(np.asarray(given)) != len(y):
+            raise DataError(f"There are {len(y)} rows and {len(np.asarray(given))} {what}.")
+    return Predictions(
+        y=y[parts[0]],
+        values=tuple(values[part] for part in parts),
+        folds=() if folds is None else tuple(_codes(np.asarray(folds)[part]) for part in parts),
+        names=called,
+        groups=None if groups is None else _codes(np.asarray(groups)[parts[0]]),
+        event=None if event is None else np.asarray(event)[parts[0]].astype(bool),
+    )
+
+
+def _check_finite(y: Any, values: Any, names: Sequence[str]) -> None:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = (int(at[0]) for at in np.nonzero(bad)[:2])
+        raise DataError(
+            f"{int(bad.sum())} predictions are no numbers, the first of '{names[column]}' in row {row + 1}. Leave out "
+            "configurations that failed."
+        )
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise DataError(f"Row {int(np.flatnonzero(~np.isfinite(y))[0]) + 1} has no true value.")
+    if y.dtype.kind == "O" and any(one is None or one != one for one in y.tolist()):
+        raise DataError("Some rows have no true value.")
+
+
+def _repeats(y: Any, repeats: Any) -> list[Any]:
+    """Return the rows of each repeat."""
+    if repeats is None:
+        return [np.arange(len(y))]
+    codes = _codes(np.asarray(repeats))
+    parts = [np.flatnonzero(codes == one) for one in range(int(codes.max()) + 1)]
+    for number, part in enumerate(parts):
+        if len(part) != len(parts[0]) or (y[part] != y[parts[0]]).any():
+            raise DataError(
+                f"Repeat {number} does not have the true values of the first repeat in the same order: repeats are of "
+                "the same rows."
+            )
+    return parts
+
+
+def _codes(names: Any) -> Any:
+    if names.dtype.kind == "f" and not np.isfinite(names).all():
+        raise DataError("A fold or a group is missing.")
+    return np.unique(names.astype(str) if names.dtype.kind == "O" else names, return_inverse=True)[1].reshape(
+        -1
+    )

@@ -1,0 +1,149 @@
+"""What a method says of the winner, and how an interval is read off a distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import ceil, isfinite
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.errors import ConfigError
+from assay.metrics.record import Metric
+
+__all__ = ["RULES", "TIE", "Interval", "Options", "ends", "first_best", "quantile", "read_off", "turned"]
+
+Side = Literal["one", "two"]
+Rule = Literal["inverse_ecdf", "reference"]
+RULES: tuple[Rule, ...] = ("inverse_ecdf", "reference")
+TIE = 1e-12  # scores that differ by less are equal, and the first of them wins
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Options:
+    """How an interval is to be computed.
+
+    Attributes:
+        alpha: the error that is allowed: of one side, or of both together.
+        side: `one`: open towards the metric's best value; `two`.
+        rule: how a quantile is read off draws: `inverse_ecdf`, the smallest value that has at least that share of the
+            draws at or below it; `reference`, the published code's, one rank higher.
+        resamples: how many draws; None is what the method takes by itself; `exact`: all there are (of folds).
+        weights: given multiplicities in the place of draws.
+        evaluate: (N) which rows a given split keeps for the evaluation.
+        published: do as the published code does: areas turned to above a half, Hanley and McNeil's variance as coded.
+        few_folds: allow fewer than five folds.
+        stratify: draw rows within classes.
+    """
+
+    alpha: float = 0.05
+    side: Side = "one"
+    rule: Rule = "inverse_ecdf"
+    resamples: int | Literal["exact"] | None = None
+    weights: Any = None
+    evaluate: Any = None
+    published: bool = False
+    few_folds: bool = False
+    stratify: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise ConfigError(f"alpha is {self.alpha}: it lies between 0 and 1, as 0.05.")
+        if self.side not in ("one", "two"):
+            raise ConfigError(f"side is '{self.side}': choose one or two.")
+        if self.rule not in RULES:
+            raise ConfigError(f"The quantile rule is '{self.rule}': choose one of {', '.join(RULES)}.")
+        if isinstance(self.resamples, int) and self.resamples < 1:
+            raise ConfigError(f"{self.resamples} resamples: at least one is needed.")
+
+    @property
+    def tail(self) -> float:
+        """The error on one side."""
+        return self.alpha if self.side == "one" else self.alpha / 2
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What a method says of the configuration that won, in the metric's own units.
+
+    Attributes:
+        method, metric, alpha, side: what was asked for.
+        estimate: of the winner's performance on new rows; None where the method could not give one.
+        lower, upper: the interval; None where there is none, and `warnings` say why. A one-sided interval ends at the
+            metric's best value.
+        winner: the position of the configuration that is spoken of, `winner_name` its name.
+        cv_score: its score in the cross-validation, the mean over folds (of all rows where folds are not known).
+        bias: cv_score - estimate.
+        n_boot: the number of draws, or of all possible ones; 0 for methods that draw nothing.
+        exact: whether nothing was left to chance.
+        quantile_rule: how quantiles were read off.
+        higher_is_better: the metric's direction.
+        warnings: what one should know.
+        distribution: the values whose quantiles the ends are, and `probabilities` how probable each is.
+    """
+
+    method: str
+    metric: str
+    alpha: float
+    side: str
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    winner: int
+    winner_name: str
+    cv_score: float
+    bias: float | None
+    n_boot: int
+    exact: bool
+    quantile_rule: str
+    higher_is_better: bool = True
+    warnings: tuple[str, ...] = ()
+    distribution: Any = field(default=None, repr=False)
+    probabilities: Any = field(default=None, repr=False)
+
+    def warned(self, *texts: str) -> Interval:
+        """Return the same with further warnings."""
+        return replace(self, warnings=(*self.warnings, *texts))
+
+
+def turned(metric: Metric, values: Any) -> Any:
+    """Return values such that higher is better, or the metric's own of such."""
+    return values if metric.higher_is_better else -values
+
+
+def first_best(scores: Any) -> Any:
+    """Return the position of the best along the last axis: of equal ones the first, NaN never."""
+    known = np.where(np.isnan(scores), -np.inf, scores)
+    return np.argmax(known >= known.max(axis=-1, keepdims=True) - TIE, axis=-1)
+
+
+def quantile(values: Any, share: float, rule: Rule = "inverse_ecdf", probabilities: Any = None) -> float:
+    """Return the quantile of draws, or of values with probabilities."""
+    order = np.argsort(values, kind="stable")
+    if probabilities is not None:
+        reached = np.cumsum(probabilities[order]) >= share - ROUNDING
+        return float(values[order][int(np.argmax(reached)) if reached.any() else -1])
+    rank = int(share * len(order)) if rule == "reference" else ceil(share * len(order) - ROUNDING) - 1
+    return float(values[order][min(max(rank, 0), len(order) - 1)])
+
+
+def read_off(metric: Metric, values: Any, options: Options, probabilities: Any = None) -> tuple[float, float]:
+    """Return the ends of the interval of a distribution, in the metric's own units, the lower first."""
+    good = turned(metric, values)
+    worst = quantile(good, options.tail, options.rule, probabilities)
+    best = quantile(good, 1 - options.tail, options.rule, probabilities)
+    return ends(metric, worst, best, options)
+
+
+def ends(metric: Metric, worst: float, best: float, options: Options) -> tuple[float, float]:
+    """Return the ends in the metric's own units, of a worst and a best value that are turned to higher is better.
+
+    Both are cut at the metric's range; a one-sided interval has the metric's best value in the place of `best`.
+    """
+    top = metric.high if metric.higher_is_better else -metric.low
+    floor = metric.low if metric.higher_is_better else -metric.high
+    best = top if options.side == "one" else min(best, top)
+    worst = max(worst, floor) if isfinite(floor) else worst
+    low, high = (worst, best) if metric.higher_is_better else (-best, -worst)
+    return low + 0.0, high + 0.0  # -0.0 is shown as -0

@@ -1,0 +1,202 @@
+"""Bounds for one model judged on rows it was not chosen by: DeLong, Hanley and McNeil, and their 10p variants.
+
+Rows are split once more: three quarters choose a model (or the best tenth of them), the rest judges it. All are of the
+area under the ROC curve of two classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from assay.errors import UserError
+from assay.uncertainty.bbc import Search
+from assay.uncertainty.kernels import rank_columns, weighted_auc
+from assay.uncertainty.result import Interval, Options, ends, first_best
+
+__all__ = ["Judged", "delong", "delong_10p", "hanley_mcneil", "hanley_mcneil_10p", "judge", "sidak"]
+
+LEARN = 0.75
+TOP = 0.9
+TRIES = 1000
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The split, and whom it chose.
+
+    Attributes:
+        positive: (n) which rows of the evaluation are of the second class.
+        scores: (n, C) predictions for them.
+        chosen_by: (C) mean area over the folds of the learning rows.
+        best: the best by that.
+        top: those among its best tenth.
+        final: the best of these on the rows of the evaluation.
+        areas: (C) areas on these rows; NaN outside of `top` and `best`.
+        n_rows: of the whole.
+    """
+
+    positive: Any
+    scores: Any
+    chosen_by: Any
+    best: int
+    top: Any
+    final: int
+    areas: Any
+    n_rows: int
+
+
+def judge(search: Search, options: Options, random: np.random.Generator) -> Judged:
+    """Split the rows, choose on one part and judge on the other."""
+    data = search.data
+    if search.metric.name != "auc" or search.scorers[0].strata.max() > 1:
+        raise UserError(
+            "This method is of the area under the ROC curve of two classes (--metric auc). Take bbc."
+        )
+    if not data.folds:
+        raise UserError("This method chooses by the mean over folds, and they are not known. Take bbc.")
+    if len(data.values) > 1:
+        raise UserError("This method is for one cross-validation, not for repeats of it. Take bbc.")
+    truth, folds, values = search.scorers[0].strata, data.folds[0], data.values[0]
+    scores = values if values.ndim == 2 else values[:, :, 1]
+    keep = (
+        _given_split(options.evaluate, truth, folds)
+        if options.evaluate is not None
+        else _split(truth, folds, random)
+    )
+    turn = options.published
+    chosen_by = np.mean(
+        [_areas(scores[own], truth[own] == 1, turn) for own in _learning_folds(keep, folds)], axis=0
+    )
+    areas = _areas(scores[keep], truth[keep] == 1, turn)
+    top = np.flatnonzero(chosen_by >= np.quantile(chosen_by, TOP) - 1e-12)
+    final = int(top[first_best(areas[top])])
+    best = int(first_best(chosen_by))
+    return Judged(truth[keep] == 1, scores[keep], chosen_by, best, top, final, areas, data.n_rows)
+
+
+def _learning_folds(keep: Any, folds: Any) -> list[Any]:
+    return [np.flatnonzero(~keep & (folds == k)) for k in range(int(folds.max()) + 1)]
+
+
+def _areas(scores: Any, positive: Any, turn: bool) -> Any:
+    """Return (C) areas; with `turn` above a half where the medians say that the classes are the other way round."""
+    areas = weighted_auc(
+        rank_columns(scores, positive, ~positive), np.ones((1, len(scores)), dtype=np.uint8)
+    )[0]
+    if not turn:
+        return areas
+    swapped = np.median(scores[~positive], axis=0) > np.median(scores[positive], axis=0)
+    return np.where(swapped, 1 - areas, areas)
+
+
+def _can_judge(keep: Any, truth: Any, folds: Any) -> bool:
+    parts = [*_learning_folds(keep, folds), np.flatnonzero(keep)]
+    return all(len(own) and 0 < truth[own].sum() < len(own) for own in parts)
+
+
+def _split(truth: Any, folds: Any, random: np.random.Generator) -> Any:
+    n = len(truth)
+    for _ in range(TRIES):
+        keep = np.ones(n, dtype=bool)
+        keep[random.permutation(n)[: int(LEARN * n)]] = False
+        if _can_judge(keep, truth, folds):
+            return keep
+    raise UserError(
+        f"infeasible: no split of the {n} rows leaves both classes in every fold and in the rest ({TRIES} tries). "
+        "Take bbc."
+    )
+
+
+def _given_split(given: Any, truth: Any, folds: Any) -> Any:
+    keep = np.asarray(given, dtype=bool)
+    if keep.shape != truth.shape:
+        raise UserError(f"The split is of {keep.shape} rows, the predictions of {truth.shape}.")
+    if not _can_judge(keep, truth, folds):
+        raise UserError("The split leaves a fold, or the rows of the evaluation, without one of the classes.")
+    return keep
+
+
+def sidak(alpha: float, n: int) -> float:
+    """Return the level that n independent bounds must have to hold together at alpha."""
+    return float(1 - (1 - alpha) ** (1 / n))
+
+
+def delong(search: Search, options: Options, random: np.random.Generator) -> Interval:
+    """Bound the best model's area by DeLong's variance."""
+    judged = judge(search, options, random)
+    return _normal(
+        "delong", search, judged, judged.best, options, _delong_variance(judged, judged.best), options.tail
+    )
+
+
+def delong_10p(search: Search, options: Options, random: np.random.Generator) -> Interval:
+    """Bound the area of the best of the best tenth by DeLong's variance, with Šidák's correction."""
+    judged = judge(search, options, random)
+    level = sidak(options.tail, len(judged.top))
+    variance = _delong_variance(judged, judged.final)
+    return _normal("delong_10p", search, judged, judged.final, options, variance, level)
+
+
+def hanley_mcneil(search: Search, options: Options, random: np.random.Generator) -> Interval:
+    """Bound the best model's area by Hanley and McNeil's variance."""
+    judged = judge(search, options, random)
+    variance = _hanley_variance(judged, judged.best, options.published)
+    return _normal("hanley_mcneil", search, judged, judged.best, options, variance, options.tail)
+
+
+def hanley_mcneil_10p(search: Search, options: Options, random: np.random.Generator) -> Interval:
+    """Bound the area of the best of the best tenth by Hanley and McNeil's variance, with Šidák's correction."""
+    judged = judge(search, options, random)
+    # The published code forgets the correction.
+    level = options.tail if options.published else sidak(options.tail, len(judged.top))
+    variance = _hanley_variance(judged, judged.final, options.published)
+    return _normal("hanley_mcneil_10p", search, judged, judged.final, options, variance, level)
+
+
+def _normal(
+    method: str, search: Search, judged: Judged, model: int, options: Options, variance: float, level: float
+) -> Interval:
+    from scipy.stats import norm
+
+    area = float(judged.areas[model])
+    reach = float(norm.ppf(1 - level)) * sqrt(variance)
+    low, high = ends(search.metric, area - reach, area + reach, options)
+    said = (
+        ("The area is 1: its variance is estimated as 0, and the bound is no bound.",)
+        if area in (0.0, 1.0)
+        else ()
+    )
+    return search.tell(
+        method, options, estimate=area, lower=low, upper=high, winner=model, exact=True, warnings=said,
+    )  # fmt: skip
+
+
+def _delong_variance(judged: Judged, model: int) -> float:
+    """Return DeLong's variance of an area; 0 where a class has one row."""
+    score, positive = judged.scores[:, model], judged.positive
+    high, low = score[positive][:, None], score[~positive][None, :]
+    wins = (high > low) + 0.5 * (high == low)
+    each = (wins.mean(axis=1), wins.mean(axis=0))
+    return float(sum(one.var(ddof=1) / len(one) for one in each if len(one) > 1))
+
+
+def _hanley_variance(judged: Judged, model: int, as_coded: bool) -> float:
+    """Return Hanley and McNeil's variance of an area, or what the published code takes for it.
+
+    The code counts rows that a threshold of 0 puts right in the place of the positive rows, all others of the whole
+    data in the place of the negative ones, and adds 1 to the former where 1 is to be subtracted.
+    """
+    area = float(judged.areas[model])
+    if as_coded:
+        first = int(((judged.scores[:, model] > 0) == judged.positive).sum())
+        second, others = judged.n_rows - first, first + 1
+    else:
+        first, second = int(judged.positive.sum()), int((~judged.positive).sum())
+        others = first - 1
+    q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
+    above = area * (1 - area) + others * (q1 - area**2) + (second - 1) * (q2 - area**2)
+    return max(0.0, above / (first * second)) if first and second else 0.0

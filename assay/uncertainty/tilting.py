@@ -1,0 +1,221 @@
+"""Bootstrap tilting of one model's area under the ROC curve, and MABT: of the best of several models.
+
+The weights of the rows are tilted towards lower areas, w ∝ exp(τ L) with the influence L of each row, until what was
+observed is as improbable under them as the level says; the area under these weights is the bound. Bootstrap samples
+are drawn once and weighted anew for every τ. The last step is the weighted area itself, not a mean over fresh draws
+of it, which would be the same but for chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.errors import UserError
+from assay.uncertainty.bbc import Search
+from assay.uncertainty.draws import draw_within
+from assay.uncertainty.kernels import rank_columns, weighted_auc
+from assay.uncertainty.result import TIE, Interval, Options, ends
+from assay.uncertainty.single_model import Judged, judge, sidak
+
+__all__ = ["mabt", "tilting", "tilting_10p"]
+
+DRAWS = 2000
+FARTHEST = -20.0
+PRECISE = 1e-9
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Areas of models under bootstrap samples of the rows of the evaluation: (B, models), and as observed."""
+
+    weights: Any
+    areas: Any
+    observed: Any
+
+
+def tilting(search: Search, options: Options, random: np.random.Generator) -> Interval:
+    """Bound the best model's area by tilting."""
+    judged = judge(search, options, random)
+    drawn = _draw(judged, np.array([judged.best]), options, random)
+    return _tilted("tilting", search, judged, judged.best, options, drawn, options.tail)
+
+
+def tilting_10p(search: Search, options: Options, random: np.random.Generator) -> Interval:
+    """Bound the area of the best of the best tenth by tilting, with Šidák's correction."""
+    judged = judge(search, options, random)
+    drawn = _draw(judged, np.array([judged.final]), options, random)
+    return _tilted(
+        "tilting_10p", search, judged, judged.final, options, drawn, sidak(options.tail, len(judged.top))
+    )
+
+
+def mabt(search: Search, options: Options, random: np.random.Generator) -> Interval:
+    """Bound the area of the best of the best tenth by tilting, given that it is the best of them."""
+    judged = judge(search, options, random)
+    drawn = _draw(judged, judged.top, options, random)
+    return _tilted("mabt", search, judged, judged.final, options, drawn, options.tail)
+
+
+def _draw(judged: Judged, models: Any, options: Options, random: np.random.Generator) -> _Drawn:
+    positive = judged.positive
+    if options.resamples == "exact":
+        raise UserError("All draws of rows cannot be listed: give a number of resamples.")
+    if options.weights is None:
+        weights = draw_within(options.resamples or DRAWS, positive.astype(int), random)
+    else:
+        weights = _given(options.weights, positive)
+    ranked = rank_columns(judged.scores[:, models], positive, ~positive)
+    areas = weighted_auc(ranked, weights)
+    if options.published:
+        areas = _turned_up(areas, judged.scores[:, models], positive, weights)
+    return _Drawn(weights, areas, judged.areas[models])
+
+
+def _given(weights: Any, positive: Any) -> Any:
+    given = np.asarray(weights)
+    n = len(positive)
+    if given.ndim != 2 or given.shape[1] != n:
+        raise UserError(
+            f"The weights have the shape {given.shape}; for {n} rows of the evaluation they need {n} columns."
+        )
+    for own in (positive, ~positive):
+        if (given[:, own].sum(axis=1) != own.sum()).any():
+            raise UserError(
+                "Each draw of the weights must have as many rows of each class as the evaluation has."
+            )
+    return given
+
+
+def _turned_up(areas: Any, scores: Any, positive: Any, weights: Any) -> Any:
+    """Return areas as the published code has them: turned where the medians of a sample say so."""
+    medians = []
+    for own in (positive, ~positive):
+        rows = np.flatnonzero(own)
+        drawn = np.stack([np.repeat(rows, one[own]) for one in weights])
+        medians.append(np.stack([np.median(column[drawn], axis=1) for column in scores.T], axis=1))
+    return np.where(medians[1] > medians[0], 1 - areas, areas)
+
+
+def _tilted(
+    method: str, search: Search, judged: Judged, model: int, options: Options, drawn: _Drawn, level: float
+) -> Interval:
+    """Return the interval; without bounds, and with the reason, where tilting does not reach the level."""
+    own = 0 if drawn.areas.shape[1] == 1 else int(np.flatnonzero(judged.top == model)[0])
+    influence = _influence(drawn.weights, drawn.areas[:, own], judged, model)
+    low = _bound(drawn, own, influence, judged, model, level)
+    high: float | None = 1.0
+    if options.side == "two" and drawn.areas.shape[1] == 1:
+        mirrored = _Drawn(drawn.weights, -drawn.areas, -drawn.observed)
+        high = _bound(mirrored, own, -influence, judged, model, level)
+    said = [] if low is not None and high is not None else [_reason(drawn, own)]
+    if options.side == "two" and drawn.areas.shape[1] > 1:
+        said.append("mabt bounds from below only: the upper end is the best value.")
+    if low is None or high is None:
+        low = high = None
+    else:
+        low, high = ends(search.metric, low, high, options)
+    return search.tell(
+        method, options, estimate=float(judged.areas[model]), lower=low, upper=high, winner=model, warnings=said,
+        n_boot=len(drawn.weights),
+    )  # fmt: skip
+
+
+def _reason(drawn: _Drawn, own: int) -> str:
+    if drawn.observed[own] >= 1 - TIE:
+        return "infeasible: the area is 1, and no weights of the rows lower it. Take bbc."
+    return "infeasible: no tilt of the weights makes what was observed improbable enough. Take bbc."
+
+
+def _influence(weights: Any, areas: Any, judged: Judged, model: int) -> Any:
+    """Return how much each row moves the area: by regression of areas on how often each row was drawn.
+
+    With fewer than two draws a row, regression has nothing to go by: then it is the row's own share in the area.
+    """
+    positive = judged.positive
+    n = len(positive)
+    if len(weights) >= 2 * n:
+        sizes = np.where(positive, positive.sum(), (~positive).sum())
+        first = [int(np.flatnonzero(own)[0]) for own in (positive, ~positive)]
+        kept = np.setdiff1d(np.arange(n), first)
+        design = np.column_stack([np.ones(len(weights)), weights[:, kept] / sizes[kept]])
+        found = np.zeros(n)
+        found[kept] = np.linalg.lstsq(design, areas, rcond=None)[0][1:]
+    else:
+        score = judged.scores[:, model]
+        wins = (score[:, None] > score) + 0.5 * (score[:, None] == score)
+        found = np.where(positive, wins[:, ~positive].mean(axis=1), wins[positive].mean(axis=0))
+    for own in (positive, ~positive):
+        found[own] -= found[own].mean()
+    return found
+
+
+def _bound(drawn: _Drawn, own: int, influence: Any, judged: Judged, model: int, level: float) -> float | None:
+    """Return the area under the weights that make the observed one just improbable enough, or None."""
+    probability = _improbability(drawn, own, influence)
+    step = 1.0 if drawn.areas.shape[1] == 1 else 0.1
+    tau = _root(probability, level, step)
+    if tau is None:
+        return None
+    weights = np.exp(tau * influence - (tau * influence).max())
+    score, positive = judged.scores[:, model], judged.positive
+    above, below = (weights[one] / weights[one].sum() for one in (positive, ~positive))
+    high, low = score[positive][:, None], score[~positive][None, :]
+    return float(above @ ((high > low) + 0.5 * (high == low)) @ below)
+
+
+def _improbability(drawn: _Drawn, own: int, influence: Any) -> Callable[[float], float]:
+    """Return the function of τ that says how probable an area as high as the observed one is under the tilt."""
+    tilt = drawn.weights @ influence
+    n = drawn.weights.shape[1]
+    areas, observed = drawn.areas[:, own], drawn.observed[own]
+
+    def log_weights(tau: float) -> Any:
+        """Return the logarithm of each sample's probability under the tilt, relative to the plain one."""
+        own = tau * influence
+        return tau * tilt - n * (np.log(np.exp(own - own.max()).mean()) + own.max())
+
+    if drawn.areas.shape[1] == 1:
+        counts = (areas > observed + TIE) + 0.5 * (np.abs(areas - observed) <= TIE)
+
+        def of_one(tau: float) -> float:
+            with np.errstate(over="ignore"):
+                return float((np.exp(log_weights(tau)) * counts).mean())
+
+        return of_one
+    largest = np.sort(_ranks(drawn.areas).max(axis=1))
+    at_most = areas <= observed + TIE
+
+    def of_best(tau: float) -> float:
+        log = log_weights(tau)
+        share = np.exp(log - log.max())
+        below = share[at_most].sum() / share.sum()
+        return float(1 - np.searchsorted(largest, below + TIE, side="right") / len(largest))
+
+    return of_best
+
+
+def _ranks(areas: Any) -> Any:
+    """Return ranks within each column over one more than their number; of equal ones the highest."""
+    from scipy.stats import rankdata
+
+    return rankdata(areas, method="max", axis=0) / (len(areas) + 1)
+
+
+def _root(probability: Callable[[float], float], level: float, step: float) -> float | None:
+    """Return the tilt at which the probability falls to the level, on the side where it is not above it."""
+    tau = -step
+    while probability(tau) > level / 2:
+        tau -= step
+        if tau < FARTHEST - PRECISE:
+            return None
+    if not (probability(tau) < level / 2 and probability(0.0) > 2 * level):
+        return None
+    low, high = tau, 0.0
+    while high - low > PRECISE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if probability(middle) <= level else (low, middle)
+    return low

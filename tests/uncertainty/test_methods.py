@@ -1,0 +1,315 @@
+"""What every method promises: order of ends, direction, repeatability, symmetry; and what each refuses."""
+
+from __future__ import annotations
+
+from math import comb, factorial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.errors import ConfigError, DataError, UserError
+from assay.metrics.registry import get_metric
+from assay.uncertainty.bbc import Search, _not_dominated, prepare
+from assay.uncertainty.draws import all_fold_draws, draw_folds, draw_rows
+from assay.uncertainty.methods import METHODS, find_interval, try_all
+from assay.uncertainty.predictions import check_predictions
+from assay.uncertainty.result import Options, first_best, quantile
+
+
+def search(metric: str = "auc", n: int = 120, c: int = 12, folds: int = 6, seed: int = 0, **said) -> Search:
+    random = np.random.default_rng(seed)
+    if get_metric(metric).needs == "values":
+        y = random.normal(size=n)
+        values = y[:, None] + random.normal(size=(n, c)) * np.linspace(0.5, 2, c)
+    else:
+        y = np.arange(n) % 2
+        values = 1 / (1 + np.exp(-2 * (y[:, None] - 0.5) - random.normal(size=(n, c))))
+    return prepare(check_predictions(y, values, (np.arange(n) // 2) % folds, **said), metric)
+
+
+AREAS = ["delong", "hanley_mcneil", "tilting", "delong_10p", "hanley_mcneil_10p", "tilting_10p", "mabt"]
+GENERAL = [name for name in METHODS if name not in AREAS]
+PAIRS = [("auc", name) for name in METHODS] + [
+    (metric, name)
+    for metric in ("acc", "logloss", "rmse", "r2", "mae", "brier", "f1", "mcc")
+    for name in GENERAL
+]
+
+
+@pytest.mark.parametrize(("metric", "method"), PAIRS)
+@pytest.mark.parametrize("side", ["one", "two"])
+def test_ends_are_in_order_and_finite_numbers(metric: str, method: str, side: str) -> None:
+    own = search(metric)
+    found = find_interval(own, method, Options(side=side, resamples=None))
+    assert found.method == method and found.metric == metric
+    assert np.isfinite(found.estimate) and np.isfinite(found.cv_score)
+    if method == "tt":
+        assert found.lower is None and found.upper is None and found.warnings
+        return
+    assert found.lower <= found.estimate <= found.upper or method.startswith("naive")
+    assert found.lower <= found.upper
+    if side == "one":
+        record = get_metric(metric)
+        best = record.high if record.higher_is_better else record.low
+        assert (found.upper if record.higher_is_better else found.lower) == best
+    assert found.bias == pytest.approx(found.cv_score - found.estimate)
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_the_same_seed_gives_the_same_interval(method: str) -> None:
+    one, same, other = (find_interval(search(), method, Options(), seed) for seed in (3, 3, 4))
+    assert (one.lower, one.estimate) == (same.lower, same.estimate)
+    if not one.exact:
+        assert other.lower != one.lower
+
+
+@pytest.mark.parametrize("method", ["bbc", "bbc_f", "bbc_vc", "naive_samples", "delong", "mabt"])
+def test_a_stricter_level_is_wider(method: str) -> None:
+    wide, narrow = (find_interval(search(), method, Options(alpha=alpha)).lower for alpha in (0.01, 0.2))
+    assert wide < narrow
+
+
+def test_a_loss_is_the_mirror_of_its_negative() -> None:
+    # Errors of r2 and of mse put configurations in the same order in a fold, so mirrored quantiles are met exactly.
+    own = search("mse")
+    turned = find_interval(own, "bbc", Options(side="two"), seed=1)
+    values = np.sort(turned.distribution)
+    assert turned.upper == values[975] and turned.lower == values[25]
+
+
+def test_correction_grows_with_what_is_chosen_from() -> None:
+    random = np.random.default_rng(0)
+    y = np.arange(100) % 2
+    noise = random.normal(size=(100, 200))  # nobody knows anything: the truth is 0.5
+    folds = np.arange(100) // 2 % 10
+    few, many = (prepare(check_predictions(y, noise[:, :c], folds), "auc") for c in (2, 200))
+    found = find_interval(many, "bbc", Options())
+    assert found.cv_score > 0.6 and abs(found.estimate - 0.5) < 0.05 and found.lower < 0.5
+    assert found.bias > find_interval(few, "bbc", Options()).bias
+    assert find_interval(many, "naive_folds", Options()).lower > 0.5, "and this is why"
+
+
+def test_repeats_are_averaged_and_of_the_same_rows() -> None:
+    random = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    one = y[:, None] + random.normal(size=(60, 5))
+    folds = np.arange(60) // 2 % 6
+    single = prepare(check_predictions(y, one, folds), "auc")
+    twice = check_predictions(
+        np.tile(y, 2), np.tile(one, (2, 1)), np.tile(folds, 2), repeats=np.repeat([0, 1], 60)
+    )
+    double = prepare(twice, "auc")
+    assert double.winner == single.winner
+    for method in ("bbc", "bbc_f", "tt"):
+        a, b = (find_interval(own, method, Options()) for own in (single, double))
+        assert (a.estimate, a.lower) == pytest.approx((b.estimate, b.lower)), method
+    with pytest.raises(DataError, match="Repeat 1 does not have the true values"):
+        check_predictions(np.r_[y, 1 - y], np.tile(one, (2, 1)), repeats=np.repeat([0, 1], 60))
+
+
+def test_groups_are_drawn_whole() -> None:
+    groups = np.arange(120) // 4
+    draws, _ = draw_rows(50, 120, np.random.default_rng(0), np.arange(120) % 2, groups)
+    for own in draws:
+        assert all(len(set(own[groups == g].tolist())) == 1 for g in range(30))
+    plain = find_interval(search(), "bbc", Options())
+    clustered = find_interval(search(groups=groups), "bbc", Options())
+    assert clustered.lower != plain.lower
+
+
+def test_stratified_draws_keep_the_classes() -> None:
+    strata = np.array([0] * 90 + [1] * 10)
+    draws, _ = draw_rows(20, 100, np.random.default_rng(0), strata, stratify=True)
+    assert (draws[:, strata == 1].sum(axis=1) == 10).all()
+
+
+@given(st.integers(2, 7))
+def test_all_draws_of_folds_are_listed(n_folds: int) -> None:
+    draws, chance = all_fold_draws(n_folds, leave_one_out=False)
+    assert len(draws) == comb(2 * n_folds - 1, n_folds) == len(set(map(tuple, draws.tolist())))
+    assert (draws.sum(axis=1) == n_folds).all() and chance.sum() == pytest.approx(1)
+    whole = chance[(draws == 1).all(axis=1)]
+    assert whole == pytest.approx(factorial(n_folds) / n_folds**n_folds)
+    left, chance = all_fold_draws(n_folds)
+    assert len(left) == len(draws) - 1 and chance.sum() == pytest.approx(1)
+
+
+def test_drawn_folds_approach_all_folds() -> None:
+    own = search()
+    exact = find_interval(own, "bbc_f", Options(resamples="exact"))
+    drawn = find_interval(own, "bbc_f", Options(resamples=200_000))
+    assert exact.exact and not drawn.exact
+    assert drawn.estimate == pytest.approx(exact.estimate, abs=1e-3)
+    assert (draw_folds(500, 3, np.random.default_rng(0)) == 0).any(axis=1).all()
+
+
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 12))
+@settings(max_examples=80, deadline=None)
+def test_leaving_out_who_cannot_win_changes_nothing(seed: int, folds: int, columns: int) -> None:
+    good = np.random.default_rng(seed).integers(0, 4, size=(folds, columns)) / 3
+    kept = _not_dominated(good)
+    draws = all_fold_draws(folds)[0].astype(float)
+    np.testing.assert_array_equal(kept[first_best(draws @ good[:, kept])], first_best(draws @ good))
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=30), st.floats(0.001, 0.999))
+def test_quantile_has_at_least_the_share_at_or_below(values: list[float], share: float) -> None:
+    array = np.array(values)
+    found = quantile(array, share)
+    assert (array <= found).mean() >= share - 1e-9 and (array < found).mean() < share + 1e-9
+    same = quantile(array, share, probabilities=np.full(len(array), 1 / len(array)))
+    assert same == found
+
+
+def test_all_methods_answer_or_say_why() -> None:
+    found = try_all(search("acc"), Options())
+    assert [one.method for one in found] == list(METHODS)
+    for one in found:
+        assert (one.lower is None) == (one.method in (*AREAS, "tt"))
+        assert one.warnings or one.method in GENERAL
+
+
+# --- what is refused, or warned of -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ({"alpha": 0}, "alpha is 0"),
+        ({"alpha": 1.5}, "alpha is 1.5"),
+        ({"side": "both"}, "side is 'both'"),
+        ({"rule": "best"}, "quantile rule"),
+        ({"resamples": 0}, "0 resamples"),
+    ],
+)
+def test_wrong_options_are_refused(said, text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        Options(**said)
+
+
+@pytest.mark.parametrize("folds", [2, 3, 4])
+def test_few_folds_are_refused_unless_one_insists(folds: int) -> None:
+    own = search(folds=folds)
+    with pytest.raises(UserError, match=f"There are {folds} folds.*Take bbc"):
+        find_interval(own, "bbc_f", Options())
+    assert find_interval(own, "bbc_f", Options(few_folds=True)).lower < 1
+
+
+def test_many_folds_are_drawn() -> None:
+    own = search(folds=30)
+    found = find_interval(own, "bbc_f", Options())
+    assert not found.exact and found.n_boot == 1000
+    with pytest.raises(UserError, match="too many to list"):
+        find_interval(own, "bbc_f", Options(resamples="exact"))
+    with pytest.raises(UserError, match="cannot be listed"):
+        find_interval(own, "bbc", Options(resamples="exact"))
+
+
+def test_fold_with_one_class_is_left_out_and_told() -> None:
+    y = np.r_[np.arange(90) % 2, np.ones(10, dtype=int)]
+    values = y[:, None] + np.random.default_rng(0).normal(size=(100, 4))
+    own = prepare(check_predictions(y, values, np.arange(100) // 10), "auc")
+    assert "no value in 1 of 10 folds" in own.warnings[0]
+    found = find_interval(own, "bbc_f", Options())
+    assert np.isfinite(found.lower) and found.n_boot == comb(17, 9) - 1, "nine folds are left"
+
+
+def test_a_row_a_fold_is_judged_on_all_rows() -> None:
+    y = np.arange(40) % 2
+    own = prepare(
+        check_predictions(y, y[:, None] + np.random.default_rng(0).normal(size=(40, 3)), range(40)), "auc"
+    )
+    found = find_interval(own, "bbc", Options())
+    assert "no value in any fold" in found.warnings[0] and 0.5 < found.lower < found.estimate
+
+
+def test_class_with_one_row_is_refused_where_it_must_be_in_both_bags() -> None:
+    y = np.r_[np.zeros(30), [1]].astype(int)
+    values = np.random.default_rng(0).random((31, 3))
+    with pytest.raises(DataError, match=r"Class 1 .*one row only"):
+        find_interval(prepare(check_predictions(y, values), "auc"), "bbc", Options())
+    found = find_interval(prepare(check_predictions(y, values), "logloss"), "bbc", Options())
+    assert np.isfinite(found.upper)
+
+
+def test_constant_predictions_and_perfect_ones_have_an_interval() -> None:
+    y, folds = np.arange(60) % 2, np.arange(60) // 2 % 6
+    flat = prepare(check_predictions(y, np.full((60, 3), 0.5), folds), "auc")
+    perfect = prepare(check_predictions(y, np.column_stack([y, 1 - y]) * 1.0, folds), "auc")
+    for method in METHODS:
+        one = find_interval(flat, method, Options())
+        assert one.estimate == pytest.approx(0.5) and one.winner == 0, method
+        best = find_interval(perfect, method, Options())
+        assert best.estimate == pytest.approx(1) and best.winner == 0, method
+        assert best.lower is None or best.lower == pytest.approx(1), method
+    for method in ("tilting", "mabt"):
+        assert any("infeasible" in text for text in find_interval(perfect, method, Options()).warnings)
+
+
+def test_one_configuration_is_told() -> None:
+    own = search(c=1)
+    found = find_interval(own, "bbc", Options())
+    assert "nothing was chosen" in found.warnings[0] and found.winner == 0
+
+
+def test_without_folds_only_rows_can_be_drawn() -> None:
+    y = np.arange(60) % 2
+    own = prepare(check_predictions(y, y[:, None] + np.random.default_rng(0).normal(size=(60, 4))), "auc")
+    assert np.isfinite(find_interval(own, "bbc", Options()).lower)
+    for method in ("bbc_f", "naive_folds", "tt", "delong"):
+        with pytest.raises(UserError, match="not known"):
+            find_interval(own, method, Options())
+
+
+@pytest.mark.parametrize("method", AREAS)
+def test_methods_of_areas_refuse_others(method: str) -> None:
+    with pytest.raises(UserError, match="area under the ROC curve"):
+        find_interval(search("logloss"), method, Options())
+
+
+def test_a_split_that_cannot_be_made_is_infeasible() -> None:
+    y = np.r_[np.zeros(45), np.ones(5)].astype(int)
+    values = np.random.default_rng(0).random((50, 3))
+    own = prepare(check_predictions(y, values, np.r_[np.arange(45) % 5, np.arange(5)]), "auc")
+    with pytest.raises(UserError, match="infeasible: no split"):
+        find_interval(own, "delong", Options())
+
+
+@pytest.mark.parametrize(
+    ("weights", "text"),
+    [
+        (np.ones((3, 7), dtype=int), "need 120 columns"),
+        (np.full((3, 120), 0.5), "whole numbers"),
+        (np.ones((3, 120), dtype=int), "lacks a class in the bag or out of it"),
+        (np.empty((0, 120), dtype=int), "at least one draw"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(weights, text: str) -> None:
+    with pytest.raises(UserError, match=text):
+        find_interval(search(), "bbc", Options(weights=weights))
+
+
+@pytest.mark.parametrize(
+    ("y", "values", "folds", "text"),
+    [
+        ([0, 1, 0], np.ones((4, 2)), None, "one row each"),
+        ([], np.ones((0, 2)), None, "no rows"),
+        ([0, 1], [[0.1, np.nan], [1, 2]], None, "1 predictions are no numbers, the first of '1' in row 1"),
+        ([0, 1], np.ones((2, 2)), [0], "2 rows and 1 folds"),
+        ([0.1, np.nan], np.ones((2, 2)), None, "Row 2 has no true value"),
+        ([0, 1], np.ones((2, 2)), [0, np.nan], "A fold or a group is missing"),
+    ],
+)
+def test_predictions_that_do_not_fit_are_refused(y, values, folds, text: str) -> None:
+    with pytest.raises(DataError, match=text):
+        check_predictions(np.array(y), values, None if folds is None else np.array(folds))
+
+
+def test_folds_and_labels_may_have_any_names() -> None:
+    y, random = np.arange(60) % 2, np.random.default_rng(0)
+    values, folds = y[:, None] + random.normal(size=(60, 4)), np.arange(60) // 2 % 6
+    plain = find_interval(prepare(check_predictions(y, values, folds), "auc"), "bbc_f", Options())
+    named = check_predictions(np.array(["no", "yes"])[y], values, folds * 7 + 100)
+    assert find_interval(prepare(named, "auc"), "bbc_f", Options()).lower == plain.lower
