@@ -1,4 +1,4 @@
-"""`python -m benchmarks [overhead planning install analysis]`: the figures the docs promise, as a table."""
+"""`python -m benchmarks [overhead planning install analysis intervals]`: the figures the docs promise, as a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 
 from benchmarks.measure import table
 
-PARTS = ("overhead", "planning", "install", "analysis")
+PARTS = ("overhead", "planning", "install", "analysis", "intervals")
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or PARTS

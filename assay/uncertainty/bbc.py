@@ -17,7 +17,7 @@ from assay.metrics.record import Metric
 from assay.uncertainty.draws import all_fold_draws, check_row_draws, draw_folds, draw_rows
 from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.result import TIE, Interval, Options, ends, first_best, read_off, turned
-from assay.uncertainty.scorers import Scorer, make_scorer
+from assay.uncertainty.scorers import Scorer, make_scorer, of_each
 
 __all__ = ["Search", "bbc", "bbc_f", "bbc_vc", "prepare"]
 
@@ -149,10 +149,7 @@ def _row_distribution(
         wanted = options.resamples or DRAWS
         draws, _ = draw_rows(wanted, data.n_rows, random, strata, data.groups, options.stratify)
     chosen = first_best(turned(search.metric, search.weighted(draws)))
-    values = np.full(len(draws), np.nan)
-    for column in np.unique(chosen):
-        own = np.flatnonzero(chosen == column)
-        values[own] = search.weighted(draws[own] == 0, [column])[:, 0]
+    values = np.mean([of_each(scorer, draws == 0, chosen) for scorer in search.scorers], axis=0)
     known = values[np.isfinite(values)]
     if not len(known):
         raise DataError(f"{search.metric.name} has no value out of any bag.")
@@ -230,14 +227,11 @@ def _out_of_bag(metric: Metric, matrix: Any, draws: Any) -> Any:
     """Return, for each draw of folds, the mean over the folds left out of the best on those drawn."""
     good = turned(metric, matrix)
     kept = _not_dominated(good)
-    chosen = np.empty(len(draws), dtype=np.int64)
-    for begin in range(0, len(draws), 4096):
-        block = draws[begin : begin + 4096].astype(float)
-        chosen[begin : begin + 4096] = kept[
-            first_best(block @ good[:, kept] / block.sum(axis=1, keepdims=True))
-        ]
-    out = (draws == 0).astype(float)
-    return np.einsum("bk,kb->b", out, matrix[:, chosen]) / out.sum(axis=1)
+    inside = draws.astype(float)
+    scores = inside @ good[:, kept] / inside.sum(axis=1, keepdims=True)
+    chosen = kept[first_best(scores)]
+    left_out = draws == 0
+    return np.where(left_out, matrix.T[chosen], 0.0).sum(axis=1) / left_out.sum(axis=1)
 
 
 def _not_dominated(good: Any) -> Any:

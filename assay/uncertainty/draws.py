@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import combinations
 from math import factorial
 from typing import Any
 
@@ -136,11 +135,16 @@ def draw_folds(n_draws: int, n_folds: int, random: np.random.Generator, leave_on
 @lru_cache(maxsize=4)
 def all_fold_draws(n_folds: int, leave_one_out: bool = True) -> tuple[Any, Any]:
     """Return every multiset of folds as multiplicities, and its probability; with one fold at least left out."""
-    # Stars and bars: each choice of where the K - 1 bars stand among 2K - 1 places is one multiset.
-    bars = np.array(list(combinations(range(2 * n_folds - 1), n_folds - 1)), dtype=np.int8).reshape(
-        -1, n_folds - 1
-    )
-    every = (np.diff(bars, axis=1, prepend=-1, append=2 * n_folds - 1) - 1).astype(np.uint8)
+    left, columns = np.array([n_folds]), list[Any]()
+    for _ in range(
+        n_folds - 1
+    ):  # each multiset so far becomes one for every number of times the next fold may come
+        sizes = left + 1
+        of = np.repeat(np.arange(len(left)), sizes)
+        times = np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        columns = [column[of] for column in columns] + [times.astype(np.uint8)]
+        left = left[of] - times
+    every = np.stack([*columns, left.astype(np.uint8)], axis=1)
     ways = np.array([factorial(k) for k in range(n_folds + 1)], dtype=float)
     probability = factorial(n_folds) / ways[every].prod(axis=1) / float(n_folds) ** n_folds
     if leave_one_out:

@@ -7,17 +7,19 @@ last bit, and two areas that are equal are equal in the computer too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Ranked", "has_numba", "rank_columns", "weighted_auc"]
+__all__ = ["Ranked", "auc_of_each", "by_column", "has_numba", "rank_columns", "weighted_auc"]
 
 LANES = 128  # weightings that are worked on together: their partial sums stay in the processor's cache
 EXACT_FLOAT32 = 2**24
 PAIRS = 2**18  # up to so many pairs of a positive and a negative row, numpy multiplies a matrix of them
+COLUMNS = 64  # that are sorted together
 BELOW, TIED, ABOVE = 0, 1, 2  # what a row does: adds to the negatives below, half of that, or counts them
 
 
@@ -44,19 +46,26 @@ def rank_columns(scores: Any, positive: Any, negative: Any) -> Ranked:
     """Sort each column of (N, C) scores once, for `weighted_auc`."""
     own = np.flatnonzero(positive | negative)
     is_positive = positive[own]
-    visits = [_visits(column, is_positive) for column in scores[own].T]
-    longest = max((len(rows) for rows, _ in visits), default=0)
-    rows = np.zeros((len(visits), longest), dtype=np.int32)
-    does = np.full((len(visits), longest), -1, dtype=np.int8)
-    for c, (order, action) in enumerate(visits):
-        rows[c, : len(order)] = own[order]
-        does[c, : len(order)] = action
+    rows = np.zeros((scores.shape[1], len(own)), dtype=np.int32)
+    does = np.full(rows.shape, -1, dtype=np.int8)
+    for begin in range(0, scores.shape[1], COLUMNS):
+        block = np.ascontiguousarray(scores[own, begin : begin + COLUMNS].T)
+        order = np.argsort(block, axis=1)
+        rows[begin : begin + COLUMNS, : len(own)] = own[order]
+        does[begin : begin + COLUMNS, : len(own)] = np.where(is_positive[order], ABOVE, BELOW)
+        ranked = np.take_along_axis(block, order, axis=1)
+        for c in np.flatnonzero((ranked[:, 1:] == ranked[:, :-1]).any(axis=1)):
+            visits, action = _visits(block[c], order[c], is_positive)
+            if len(visits) > rows.shape[1]:  # ties: at most every row is visited twice
+                wider = ((0, 0), (0, 2 * len(own) - rows.shape[1]))
+                rows, does = np.pad(rows, wider), np.pad(does, wider, constant_values=-1)
+            rows[begin + c, : len(visits)] = own[visits]
+            does[begin + c, : len(visits)] = action
     return Ranked(rows, does, positive, negative, scores)
 
 
-def _visits(column: Any, positive: Any) -> tuple[Any, Any]:
-    """Return the rows of a column in the order of a pass over it, and what each does."""
-    order = np.argsort(column, kind="stable")
+def _visits(column: Any, order: Any, positive: Any) -> tuple[Any, Any]:
+    """Return the rows of a column with ties in the order of a pass over it, and what each does."""
     is_positive = positive[order]
     group = np.concatenate([[0], np.cumsum(np.diff(column[order]) != 0)])
     has_positive = np.bincount(group, weights=is_positive)[group] > 0
@@ -89,11 +98,35 @@ def weighted_auc(ranked: Ranked, weights: Any, columns: Any = None, compiled: bo
         kind = np.float32 if pairs.max(initial=0) < EXACT_FLOAT32 else np.float64
         if use_numba:
             lanes = np.ascontiguousarray(block.T, dtype=kind)
-            counted = _compiled()(rows, does, lanes, np.empty((len(chosen), len(block)), dtype=kind))
+            counted = _compiled()[0](rows, does, lanes, np.empty((len(chosen), len(block)), dtype=kind))
         else:
             counted = (_count_pairs if by_pairs else _count_sorted)(ranked, chosen, block.astype(kind))
         with np.errstate(invalid="ignore", divide="ignore"):
             out[begin : begin + size] = counted.T.astype(float) / pairs[:, None]
+    return out
+
+
+def auc_of_each(ranked: Ranked, weights: Any, columns: Any) -> Any:
+    """Return (B) areas, of another column under each of (B, N) weights."""
+    if not has_numba():
+        return by_column(lambda rows, column: weighted_auc(ranked, weights[rows], [column])[:, 0], columns)
+    out = np.empty(len(columns))
+    for begin in range(0, len(columns), LANES):
+        block = slice(begin, begin + LANES)
+        own = np.asarray(weights[block]).astype(np.float64)
+        counted = _compiled()[1](ranked.rows, ranked.does, own, columns[block], np.empty(len(own)))
+        above, below = own @ ranked.positive, own @ ranked.negative
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out[block] = counted / (2 * above * below)
+    return out
+
+
+def by_column(value: Callable[[Any, int], Any], columns: Any) -> Any:
+    """Return one value for each of the columns, asked for those of a column together."""
+    out = np.empty(len(columns))
+    for column in np.unique(columns):
+        own = np.flatnonzero(columns == column)
+        out[own] = value(own, int(column))
     return out
 
 
@@ -105,8 +138,8 @@ def has_numba() -> bool:
 
 
 @cache
-def _compiled() -> Any:
-    """Return the kernel: twice the weight of pairs in which the positive row is above, by column and weighting."""
+def _compiled() -> tuple[Any, Any]:
+    """Return the kernels: twice the weight of pairs whose positive row is above, of all columns, or of one each."""
     import numba
 
     @numba.njit(cache=True, nogil=True)
@@ -134,7 +167,27 @@ def _compiled() -> Any:
                     break
         return out
 
-    return count
+    @numba.njit(cache=True, nogil=True)
+    def count_each(
+        rows: Any, does: Any, weights: Any, columns: Any, out: Any
+    ) -> Any:  # pragma: no cover - compiled
+        for b in range(len(columns)):
+            c, own = columns[b], weights[b]
+            below = total = 0.0
+            for q in range(rows.shape[1]):
+                action = does[c, q]
+                if action == 2:
+                    total += own[rows[c, q]] * below
+                elif action == 0:
+                    below += 2 * own[rows[c, q]]
+                elif action == 1:
+                    below += own[rows[c, q]]
+                else:
+                    break
+            out[b] = total
+        return out
+
+    return count, count_each
 
 
 def _count_pairs(ranked: Ranked, columns: Any, block: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, isfinite
 from typing import Any, Literal
@@ -11,7 +12,7 @@ import numpy as np
 from assay.errors import ConfigError
 from assay.metrics.record import Metric
 
-__all__ = ["RULES", "TIE", "Interval", "Options", "ends", "first_best", "quantile", "read_off", "turned"]
+__all__ = ["RULES", "TIE", "Interval", "Options", "ends", "first_best", "quantiles", "read_off", "turned"]
 
 Side = Literal["one", "two"]
 Rule = Literal["inverse_ecdf", "reference"]
@@ -118,21 +119,24 @@ def first_best(scores: Any) -> Any:
     return np.argmax(known >= known.max(axis=-1, keepdims=True) - TIE, axis=-1)
 
 
-def quantile(values: Any, share: float, rule: Rule = "inverse_ecdf", probabilities: Any = None) -> float:
-    """Return the quantile of draws, or of values with probabilities."""
+def quantiles(values: Any, shares: Sequence[float], rule: Rule, probabilities: Any = None) -> list[float]:
+    """Return quantiles of draws, or of values with probabilities."""
     order = np.argsort(values, kind="stable")
+    ranked = values[order]
     if probabilities is not None:
-        reached = np.cumsum(probabilities[order]) >= share - ROUNDING
-        return float(values[order][int(np.argmax(reached)) if reached.any() else -1])
-    rank = int(share * len(order)) if rule == "reference" else ceil(share * len(order) - ROUNDING) - 1
-    return float(values[order][min(max(rank, 0), len(order) - 1)])
+        reached = np.cumsum(probabilities[order])
+        at = [int(np.searchsorted(reached, share - ROUNDING)) for share in shares]
+    elif rule == "reference":
+        at = [int(share * len(order)) for share in shares]
+    else:
+        at = [ceil(share * len(order) - ROUNDING) - 1 for share in shares]
+    return [float(ranked[min(max(one, 0), len(order) - 1)]) for one in at]
 
 
 def read_off(metric: Metric, values: Any, options: Options, probabilities: Any = None) -> tuple[float, float]:
     """Return the ends of the interval of a distribution, in the metric's own units, the lower first."""
-    good = turned(metric, values)
-    worst = quantile(good, options.tail, options.rule, probabilities)
-    best = quantile(good, 1 - options.tail, options.rule, probabilities)
+    shares = (options.tail, 1 - options.tail)
+    worst, best = quantiles(turned(metric, values), shares, options.rule, probabilities)
     return ends(metric, worst, best, options)
 
 

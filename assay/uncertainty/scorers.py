@@ -18,9 +18,9 @@ from assay.errors import ConfigError, DataError, UserError
 from assay.metrics.record import Metric
 from assay.metrics.registry import BUILTIN, get_metric
 from assay.metrics.scoring import score
-from assay.uncertainty.kernels import Ranked, rank_columns, weighted_auc
+from assay.uncertainty.kernels import Ranked, auc_of_each, by_column, rank_columns, weighted_auc
 
-__all__ = ["CINDEX", "Scorer", "best_value", "make_scorer"]
+__all__ = ["CINDEX", "Scorer", "make_scorer", "of_each"]
 
 BLOCK = 256  # weightings that are turned into floats together
 EPS = np.finfo(float).eps
@@ -39,6 +39,13 @@ class Scorer(Protocol):
 
     def weighted(self, weights: Any, columns: Any = None) -> Any:
         """Return (B, C) values under (B, N) weights, of the columns that are asked for."""
+
+
+def of_each(scorer: Scorer, weights: Any, columns: Any) -> Any:
+    """Return (B) values, of another column under each of (B, N) weights."""
+    if isinstance(scorer, _Areas) and len(scorer.areas) == 1:
+        return auc_of_each(scorer.areas[0], weights, columns)
+    return by_column(lambda rows, column: scorer.weighted(weights[rows], [column])[:, 0], columns)
 
 
 def _concordance(time: Any, prediction: Any) -> float:
@@ -394,8 +401,3 @@ class _Generic:
             return score(self.metric, self.truth[rows], **said)
         except UserError:  # it has no value for these rows
             return float("nan")
-
-
-def best_value(metric: Metric) -> float:
-    """Return the metric's best value; infinite where it has none."""
-    return metric.high if metric.higher_is_better else metric.low

@@ -15,7 +15,7 @@ from assay.uncertainty.bbc import Search, _not_dominated, prepare
 from assay.uncertainty.draws import all_fold_draws, draw_folds, draw_rows
 from assay.uncertainty.methods import METHODS, find_interval, try_all
 from assay.uncertainty.predictions import check_predictions
-from assay.uncertainty.result import Options, first_best, quantile
+from assay.uncertainty.result import Options, first_best, quantiles
 
 
 def search(metric: str = "auc", n: int = 120, c: int = 12, folds: int = 6, seed: int = 0, **said) -> Search:
@@ -157,10 +157,10 @@ def test_leaving_out_who_cannot_win_changes_nothing(seed: int, folds: int, colum
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30), st.floats(0.001, 0.999))
 def test_quantile_has_at_least_the_share_at_or_below(values: list[float], share: float) -> None:
     array = np.array(values)
-    found = quantile(array, share)
+    found = quantiles(array, [share], "inverse_ecdf")[0]
     assert (array <= found).mean() >= share - 1e-9 and (array < found).mean() < share + 1e-9
-    same = quantile(array, share, probabilities=np.full(len(array), 1 / len(array)))
-    assert same == found
+    equal = np.full(len(array), 1 / len(array))
+    assert quantiles(array, [share], "inverse_ecdf", equal) == [found]
 
 
 def test_all_methods_answer_or_say_why() -> None:
