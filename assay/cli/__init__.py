@@ -19,6 +19,7 @@ from assay.cli import (
     results,
     run,
     stores,
+    study,
     suites,
 )
 from assay.errors import AssayError, UserError
@@ -43,6 +44,7 @@ STAGES = (
     analyse,
     report,
     interval,
+    study,
     compare,
     explain,
     stores,

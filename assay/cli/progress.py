@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assay.jobs.plan import Plan
     from assay.runs.run import Event
 
-__all__ = ["Progress", "tell_install"]
+__all__ = ["Counted", "Progress", "tell_install"]
 
 
 class Progress:
@@ -110,6 +110,38 @@ class Progress:
             from rich.markup import escape
 
             self._live.console.print(escape(text), highlight=False)
+
+
+class Counted:
+    """Shows how much of a number of equal pieces is done: a bar on a terminal, a line for each tenth elsewhere."""
+
+    def __init__(self, what: str, quiet: bool = False) -> None:
+        self._what = what
+        self._quiet = quiet
+        self._bar: Any = None
+        self._told = 0
+
+    def __enter__(self) -> Counted:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._bar.add_task(self._what, total=None)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take how many are done."""
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+        elif not self._quiet and (done == total or done * 10 // total > self._told):
+            self._told = done * 10 // total
+            print(f"{done} of {total} {self._what}", file=sys.stderr, flush=True)
 
 
 def tell_install(framework: str, line: str) -> None:
