@@ -74,9 +74,9 @@ def intervals(
             "Average ranks", ["method", ">rank"], [[name, f"{rank:.2f}"] for name, rank in ranks.items()]
         )
     print(
-        f"Of {repetitions} searches: the share whose truth was inside, whether a promise of 95 % stands (exact binomial "
-        "test), and how far the bound lay from the truth; how much too good the estimate was; the true score of whom "
-        "the method chose."
+        f"Of {repetitions} searches: the share whose truth was inside; whether a promise of 95 % stands (by an exact "
+        "binomial test); how far the bound lay from the truth; how much too good the estimate was; the true score of "
+        "whom the method chose."
     )
 
 
