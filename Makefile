@@ -53,6 +53,9 @@ chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resu
 null: setup ## do the tests keep their level? 1,000 suites in which all frameworks are equal (ten minutes)
 	$(BIN)/python -m benchmarks.null
 
+coverage: setup ## do intervals hold the truth as often as they say? 200 simulated searches a setting (two hours)
+	$(BIN)/python -m benchmarks.coverage
+
 nine: setup ## the paper's nine frameworks on three data sets (needs the reference data; two hours)
 	$(BIN)/python -m benchmarks.nine
 
