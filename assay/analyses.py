@@ -30,6 +30,10 @@ from assay.analysis.trees import Tree, TreeSettings, grow_tree
 from assay.errors import UserError
 from assay.jobs.folder import read_json
 from assay.results.formats.foreign import Scores, read_scores
+from assay.results.matrices import Matrix, read_job_matrices
+from assay.uncertainty.models import ModelBound, bound_models
+from assay.uncertainty.predictions import Predictions, check_predictions
+from assay.uncertainty.result import Options
 
 if TYPE_CHECKING:
     from assay.store.store import Store
@@ -59,6 +63,7 @@ class Analysis:
         scores: the table, and what is known of its tasks.
         traces: reads searches over time when it is called: rows, each with what the framework wrote.
         hardware: the machines, in words.
+        matrices: reads out-of-fold predictions when it is called: rows, each with those of its models.
         wanted: which rows to look at.
         impute: what a failure counts as.
         impute_not_own: whether `setup`, `lost` and `data` count as failures too.
@@ -69,6 +74,7 @@ class Analysis:
     scores: Scores
     traces: Callable[[], Iterable[tuple[Mapping[str, Any], Any]]] = tuple
     hardware: Notes = ()
+    matrices: Callable[[], Iterable[tuple[Mapping[str, Any], Matrix, str]]] = tuple
     wanted: Filter = field(default_factory=Filter)
     impute: Policy = "constant"
     impute_not_own: bool = False
@@ -255,6 +261,20 @@ class Analysis:
             if (row["framework"], row["task"], row["constraint"]) in shown
         )
 
+    def model_bounds(self, options: Options | None = None) -> list[ModelBound]:
+        """Return the corrected bound of each job's best single model, where its framework left predictions of them."""
+        shown = set(self.table["key"])
+        found = [
+            bound_models(row, _predictions(matrix), best, options or Options(), self.seed)
+            for row, matrix, best in self.matrices()
+            if row["key"] in shown
+        ]
+        if not any(found):
+            raise UserError("No framework here left out-of-fold predictions of its models.")
+        return sorted(
+            (one for one in found if one), key=lambda one: (one.task, one.framework, one.repeat, one.fold)
+        )
+
     def sensitivity(self) -> tuple[Sensitivity, Notes]:
         """Return how ranks change with the imputation, the tasks and the metric."""
         scores, notes = self._compared
@@ -285,7 +305,15 @@ def _of_store(store: Store) -> Analysis:
         facts.append({"task": task.name, "task_id": plain_id(task.id), **task.facts})
     properties = pd.DataFrame(facts).drop_duplicates(["task", "task_id"])
     scores = Scores(scores_table(rows), properties, "assay", inference_table(rows))
-    return Analysis(scores, partial(read_traces, store.folder, rows), _machines(store, rows))
+    traces, matrices = (
+        partial(read_traces, store.folder, rows),
+        partial(read_job_matrices, store.folder, rows),
+    )
+    return Analysis(scores, traces, _machines(store, rows), matrices)
+
+
+def _predictions(matrix: Matrix) -> Predictions:
+    return check_predictions(matrix.y, matrix.values, matrix.folds, names=matrix.names)
 
 
 def _machines(store: Store, rows: Sequence[Mapping[str, Any]]) -> Notes:

@@ -15,6 +15,7 @@ from assay.errors import ConfigError
 if TYPE_CHECKING:
     from assay.analyses import Analysis
     from assay.analysis.leaderboard import Leaderboard, Standing
+    from assay.uncertainty.models import ModelBound
 
 __all__ = ["register", "show_leaderboard"]
 
@@ -30,6 +31,12 @@ def leaderboard(
     data: Analysis,
     json: bool,
     draws: Annotated[int, typer.Option(min=1, help="Draws of tasks, for the intervals.")] = 1000,
+    intervals: Annotated[
+        bool,
+        typer.Option(
+            help="Add the corrected bound of each job's best single model, where it left predictions."
+        ),
+    ] = False,
     figure: Figure = None,
 ) -> None:
     """Rank the frameworks: average rank and Elo with intervals over tasks, tie groups, wins, times, failures.
@@ -43,15 +50,41 @@ def leaderboard(
     if figure is not None and board.pairs is None:
         raise ConfigError("There are no two frameworks to compare: there is nothing to draw.")
     draw_to(figure, board.pairs)
+    bounds = data.model_bounds() if intervals else []
     if not json:
         print_leaderboard(board)
+        if bounds:
+            _print_bounds(bounds)
         return
     cells = [
         {"task": t, "framework": f, "metric": board.metrics[t], **asdict(c)}
         for (t, f), c in board.cells.items()
     ]
     same = {"n_tasks": board.n_tasks, "draws": board.draws, "anchor": board.anchor, "trust": board.trust}
-    print_json(plain({"standings": board.standings, "cells": cells, **same, "warnings": board.warnings}))
+    said = {"standings": board.standings, "cells": cells, **same, "warnings": board.warnings}
+    if intervals:
+        said["model_bounds"] = [_bound_as_json(one) for one in bounds]
+    print_json(plain(said))
+
+
+def _bound_as_json(one: ModelBound) -> dict[str, Any]:
+    found = asdict(one)
+    del found["interval"]["distribution"], found["interval"]["probabilities"]
+    return {**found, "is_inside": one.is_inside if one.is_same else None}
+
+
+def _print_bounds(bounds: Sequence[ModelBound]) -> None:
+    from assay.report.tables import bounds_text
+    from assay.uncertainty.models import share_inside
+
+    print_table(
+        "The best of each job's own models, corrected for having been chosen", *bounds_text(bounds, number)
+    )
+    inside, known = share_inside(bounds)
+    print(
+        "The framework's score in the test is of whatever it predicts with, mostly an ensemble"
+        + (f"; where it is that very model, it lay inside in {inside} of {known} jobs." if known else ".")
+    )
 
 
 def show_leaderboard(rows: Sequence[dict[str, Any]]) -> None:

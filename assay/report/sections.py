@@ -26,6 +26,7 @@ from assay.errors import NotInstalled, UserError
 from assay.report.figures import draw
 from assay.report.tables import (
     batches_text,
+    bounds_text,
     budgets_text,
     cells_text,
     counted,
@@ -34,12 +35,14 @@ from assay.report.tables import (
     training_text,
     variants_text,
 )
+from assay.uncertainty.models import ModelBound, share_inside
 
 __all__ = [
     "Section",
     "Table",
     "show_anytime",
     "show_bayes",
+    "show_bounds",
     "show_budgets",
     "show_cells",
     "show_failures",
@@ -322,6 +325,24 @@ def show_sensitivity(found: Sensitivity, notes: Notes) -> Section:
     )
 
 
+def show_bounds(bounds: Sequence[ModelBound]) -> Section:
+    """Show what the frameworks' own models promise."""
+    inside, known = share_inside(bounds)
+    told = (
+        f"Where a framework predicts with that very model, its test score lay within the bound in {inside} of "
+        f"{counted(known, 'job')}."
+        if known
+        else "No framework here predicts with a single model of these: all combine them."
+    )
+    return Section(
+        f"The best single model of each of {counted(len(bounds), 'job')}, by the framework's own out-of-fold "
+        f"predictions, corrected for having been chosen. {told}",
+        "The framework's score in the test is of whatever it predicts with, mostly an ensemble: it may be better than "
+        "its best model. Bounds hold with 95 % (BBC, 1000 draws of rows).",
+        tables=(Table(*bounds_text(bounds, _four)),),
+    )
+
+
 def show_cells(cells: Sequence[TaskCell]) -> Section:
     """Show all scores."""
     heads, lines = cells_text(cells)
@@ -342,6 +363,10 @@ def _figures(record: Any, how: str = "") -> tuple[str, ...]:
 def _listed(names: Sequence[str], most: int = 8) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def _four(value: float | None) -> str:
+    return "–" if value is None or not isfinite(value) else f"{value:.4g}"
 
 
 def _two(value: float | None) -> str:

@@ -13,11 +13,13 @@ from assay.analysis.failures import CATEGORIES, Count, Failures
 from assay.analysis.sensitivity import Sensitivity
 from assay.analysis.times import FitTime, InferenceTime
 from assay.results.scores import NOT_ITS_OWN
+from assay.uncertainty.models import ModelBound
 
 __all__ = [
     "Show",
     "Text",
     "batches_text",
+    "bounds_text",
     "budgets_text",
     "cells_csv",
     "cells_latex",
@@ -36,6 +38,25 @@ Show = Callable[[float | None], str]
 def counted(n: int, what: str) -> str:
     """Return a number with its noun: `1 task`, `2 tasks`."""
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def bounds_text(bounds: Sequence[ModelBound], show: Callable[[float | None], str]) -> Text:
+    """Return heads and lines: the best of each job's models, its corrected bound, and the framework's score."""
+    heads = [
+        "task", "fold", "framework", ">models", "best of its models", "metric", ">own folds", ">corrected", ">bound",
+        ">framework in test", "inside",
+    ]  # fmt: skip
+    lines = []
+    for one in bounds:
+        found = one.interval
+        bound = found.lower if found.higher_is_better else found.upper
+        fold = f"{one.repeat}.{one.fold}" if one.repeat else str(one.fold)
+        inside = ("yes" if one.is_inside else "no") if one.is_same else ""
+        lines.append(
+            [one.task, fold, one.framework, one.models, found.winner_name, found.metric, show(found.cv_score),
+             show(found.estimate), show(bound), show(one.test_score), inside]
+        )  # fmt: skip
+    return heads, lines
 
 
 def cells_text(cells: Sequence[TaskCell]) -> Text:

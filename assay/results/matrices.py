@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.errors import DataError
-from assay.jobs.folder import AttemptFolder, read_json
+from assay.jobs.folder import AttemptFolder, StoreFolder, read_json
 
-__all__ = ["Matrix", "read_array", "read_matrix"]
+__all__ = ["Matrix", "read_array", "read_job_matrices", "read_matrix"]
 
 # Columns of a table that are no configurations.
 RESERVED = ("y", "fold", "repeat", "group", "time", "event")
@@ -48,6 +49,22 @@ def read_matrix(path: Path) -> Matrix:
         return _of_npz(path) if path.suffix == ".npz" else _of_table(path)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
+
+
+def read_job_matrices(
+    folder: StoreFolder, rows: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[Mapping[str, Any], Matrix, str]]:
+    """Yield each row that has predictions of its models, with them, and the model it predicts with where it told."""
+    for row in rows:
+        if not row.get("has_oof") or row["status"] != "ok":
+            continue
+        attempt = folder.job(row["key"]).attempt(row["attempt"])
+        try:
+            matrix = _of_job(attempt.path)
+            said = read_json(attempt.out / "report.json").get("best", "")
+        except (DataError, OSError, ValueError):  # what cannot be read any more is passed over
+            continue
+        yield row, matrix, said if isinstance(said, str) else ""
 
 
 def read_array(text: str, what: str) -> Any:
@@ -155,7 +172,7 @@ def _of_job(path: Path) -> Matrix:
     try:
         with np.load(oof, allow_pickle=False) as file:
             names = [str(one) for one in file["names"]]
-            columns = [file[f"config_{at}"] for at in range(len(names))]
+            columns = [_second_of_two(file[f"config_{at}"]) for at in range(len(names))]
             folds = file["fold"] if "fold" in file.files else None
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"{oof} cannot be read: {error}") from None
@@ -172,6 +189,11 @@ def _of_job(path: Path) -> Matrix:
         folds,
         notes=notes,
     )
+
+
+def _second_of_two(array: Any) -> Any:
+    """Return (N) probabilities of the second of two classes; a framework may have written both."""
+    return array[:, 1] if array.ndim == 2 and array.shape[1] == 2 else array
 
 
 def _attempt(path: Path) -> AttemptFolder:

@@ -1,0 +1,69 @@
+"""What a framework's own models promise: the corrected bound of the best of them, beside what came out in the test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.errors import UserError
+from assay.uncertainty.bbc import bbc, prepare
+from assay.uncertainty.predictions import Predictions
+from assay.uncertainty.result import Interval, Options
+
+__all__ = ["ModelBound", "bound_models", "share_inside"]
+
+
+@dataclass(frozen=True)
+class ModelBound:
+    """The best single model of one job by its out-of-fold predictions.
+
+    Attributes:
+        framework, task, repeat, fold: which job.
+        models: from how many it was chosen.
+        interval: its corrected interval.
+        test_score: the framework's score on the test rows, of whatever it predicts with.
+        is_same: whether that is this very model; an ensemble is another.
+    """
+
+    framework: str
+    task: str
+    repeat: int
+    fold: int
+    models: int
+    interval: Interval
+    test_score: float
+    is_same: bool
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the score on the test rows lies within the interval."""
+        low, high = self.interval.lower, self.interval.upper
+        return low is not None and high is not None and low <= self.test_score <= high
+
+
+def bound_models(
+    row: Mapping[str, Any], data: Predictions, best: str, options: Options, seed: int = 0
+) -> ModelBound | None:
+    """Return the bound of a job's best model; None where its metric cannot be resampled.
+
+    `best` is the model the framework says that it predicts with. One that left a single model predicts with that.
+    """
+    try:
+        search = prepare(data, row["metric"])
+        found = bbc(search, options, np.random.default_rng(seed))
+    except UserError:
+        return None
+    is_same = best == found.winner_name or len(data.names) == 1
+    return ModelBound(
+        row["framework"], row["task"], int(row["repeat"]), int(row["fold"]), len(data.names), found,
+        float(row["score"]), is_same,
+    )  # fmt: skip
+
+
+def share_inside(bounds: Sequence[ModelBound]) -> tuple[int, int]:
+    """Return in how many jobs the model's own test score lay within its interval, and of how many that is known."""
+    known = [one for one in bounds if one.is_same]
+    return sum(one.is_inside for one in known), len(known)
