@@ -109,6 +109,8 @@ def test_only_the_same_model_is_compared_with_its_test_score() -> None:
     alone = bound_models(row(), check_predictions(y, values[:, :1], names=["a"]), "", Options())
     assert isinstance(alone, ModelBound) and alone.is_same, "who left one model predicts with it"
     assert (
-        bound_models({**row(), "metric": "rmse"}, check_predictions(y.astype(str), values), "", Options())
+        bound_models(
+            {**row(), "metric": "rmse"}, check_predictions(np.where(y, "yes", "no"), values), "", Options()
+        )
         is None
     )
