@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.cli.progress import Counted
-from assay.studies.interval_coverage import PRESETS, Coverage, average_ranks, run_coverage
+from assay.studies.interval_coverage import PRESETS, run_coverage
+from assay.uncertainty.coverage import Coverage, average_ranks
 from assay.uncertainty.methods import METHODS
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "shared/data/results/bbc/final_results__sim_results.csv"
@@ -101,7 +102,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path("coverage"))
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("-p", type=int, default=2)
-    parser.add_argument("presets", nargs="*", default=list(PRESETS))
+    parser.add_argument("presets", nargs="*", default=["paper", "beyond", "guided"])
     said = parser.parse_args()
     for preset in said.presets:
         extra: Any = AS_CODED if preset == "paper" else ()

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.analyse.shared import plain
+from assay.cli.analyse.shared import Figure, draw_to, plain
 from assay.cli.output import print_json, print_table
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.studies.interval_coverage import Coverage
+    from assay.uncertainty.coverage import Coverage
 
 __all__ = ["register"]
 
@@ -31,7 +31,7 @@ def intervals(
     preset: Annotated[
         str,
         typer.Argument(
-            help="paper (its Table 2), beyond (what it leaves open) or guided (searches that look back)."
+            help="paper (its Table 2), beyond (what it leaves open), guided (searches that look back) or times (Figure 3)."
         ),
     ] = "paper",
     repetitions: Annotated[int, typer.Option(min=1, help="Simulated searches in each setting.")] = 200,
@@ -42,6 +42,7 @@ def intervals(
         "coverage"
     ),
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write all numbers as CSV.")] = None,
+    figure: Figure = None,
     json: Annotated[bool, typer.Option(help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Simulate searches whose truth is known, and count how often each method's interval holds it.
@@ -52,7 +53,8 @@ def intervals(
       assay study intervals beyond -m bbc -m bbc_f --only acc
     """
     from assay.cli.progress import Counted
-    from assay.studies.interval_coverage import PRESETS, average_ranks, run_coverage, write_table
+    from assay.studies.interval_coverage import PRESETS, run_coverage, write_table
+    from assay.uncertainty.coverage import average_ranks
 
     if preset not in PRESETS:
         raise ConfigError(f"There is no preset '{preset}': choose {', '.join(PRESETS)}.")
@@ -63,6 +65,7 @@ def intervals(
         found = run_coverage(settings, folder, repetitions, tuple(method or ()), jobs, progress)
     if output is not None:
         write_table(output, found)
+    draw_to(figure, found, "times" if preset == "times" else "")
     if json:
         print_json(plain([asdict(one) for one in found]))
         return

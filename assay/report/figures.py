@@ -18,8 +18,10 @@ from assay.analysis.ranks import Ranks
 from assay.analysis.scaled import Scaled
 from assay.analysis.times import FitTime, InferenceTime
 from assay.analysis.trees import Tree
-from assay.report.style import COLOURS, GREY, figure_of, save, svg
+from assay.report.coverage_figures import draw_tightness, draw_times_of_methods
+from assay.report.style import COLOURS, GREY, figure_of, plain_ticks, save, svg
 from assay.report.tree_figure import draw_tree
+from assay.uncertainty.coverage import Coverage
 
 __all__ = ["DRAWN", "bar_levels", "draw"]
 
@@ -29,7 +31,7 @@ ROW = 0.22  # inches of a line of text
 def draw(record: Any, path: Path | None = None, how: str = "") -> str:
     """Draw a record: to a file by its ending, or, without one, as an SVG element that is returned.
 
-    `how` is "wins" for the other of the two figures of a `Pairwise`.
+    `how` names the other of two figures of a record: "wins" of a `Pairwise`, "times" of a `Coverage`.
     """
     size, paint = DRAWN[how or type(record[0] if isinstance(record, (list, tuple)) else record)]
     with figure_of(*size(record)) as figure:
@@ -124,7 +126,7 @@ def draw_front(figure: Any, front: Front) -> None:
         colour = COLOURS[5] if point.on_front else COLOURS[0]
         axes.scatter(point.seconds, point.score, color=colour, s=28, zorder=2)
     axes.set_xscale("log")
-    _plain_ticks(axes.xaxis)
+    plain_ticks(axes.xaxis)
     low, high = axes.get_ylim()
     ordered = sorted(shown, key=lambda point: -point.score)
     for point, y in zip(ordered, _apart([p.score for p in ordered], low, high), strict=True):
@@ -136,16 +138,6 @@ def draw_front(figure: Any, front: Front) -> None:
         )  # fmt: skip
     said = "".join(f"\nbelow: {p.framework}, {p.score:.2f} at {p.seconds:.2g} s" for p in below)
     axes.set(xlabel=f"seconds ({front.over} over tasks){said}", ylabel="score, worst 0 to best 1")
-
-
-def _plain_ticks(axis: Any) -> None:
-    """Write plain numbers on a logarithmic axis, between powers of ten too where it spans few of them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def _apart(values: Sequence[float], low: float, high: float) -> list[float]:
@@ -322,5 +314,7 @@ DRAWN: dict[Any, tuple[Size, Callable[[Any, Any], None]]] = {
     Failures: (lambda f: _rows(sum(one.failed > 0 for one in f.by_framework)), draw_failures),
     BudgetStep: (lambda s: _rows(len(s)), draw_budgets),
     Anytime: (lambda a: (7.0, 4.2), draw_anytime),
+    Coverage: (lambda c: _rows(round(1.3 * len({one.method for one in c}))), draw_tightness),
     "wins": (lambda p: _square(len(p.frameworks)), draw_wins),
+    "times": (lambda c: (8.0, 3.2), draw_times_of_methods),
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.errors import ConfigError, NotInstalled
 
-__all__ = ["COLOURS", "GREY", "figure_of", "save", "svg"]
+__all__ = ["COLOURS", "GREY", "figure_of", "plain_ticks", "save", "svg"]
 
 # Okabe and Ito's palette, black left for text, grey for the yellow that white swallows.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#5B5B5B")
@@ -59,3 +59,13 @@ def svg(figure: Any) -> str:
     figure.savefig(out, format="svg", metadata={"Date": None})
     text = out.getvalue()
     return text[text.index("<svg") :]
+
+
+def plain_ticks(axis: Any) -> None:
+    """Write plain numbers on a logarithmic axis, between powers of ten too where it spans few of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

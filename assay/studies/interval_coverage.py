@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -23,23 +23,13 @@ from assay.errors import ConfigError, UserError
 from assay.metrics.registry import get_metric
 from assay.studies.simulate import Setting, draw_search
 from assay.uncertainty.bbc import prepare
+from assay.uncertainty.coverage import Coverage, summarise
 from assay.uncertainty.methods import METHODS, find_interval
 from assay.uncertainty.result import Options
 
-__all__ = [
-    "PRESETS",
-    "Coverage",
-    "as_table",
-    "average_ranks",
-    "run_coverage",
-    "run_one",
-    "summarise",
-    "write_table",
-]
+__all__ = ["PRESETS", "run_coverage", "run_one", "write_table"]
 
 BATCH = 10  # repetitions that are one piece of work
-PROMISED = 0.95
-REJECTED = 0.05
 AS_PUBLISHED = "/reference"
 
 
@@ -75,40 +65,20 @@ def guided() -> list[Setting]:
     ]
 
 
-PRESETS: Mapping[str, Callable[[], list[Setting]]] = {"paper": paper, "beyond": beyond, "guided": guided}
+def times() -> list[Setting]:
+    """Return the settings of the paper's Figure 3: 500 rows, 5 configurations and 3 folds, one of them varied."""
+    rows = [Setting(n=n, c=5, folds=3) for n in (50, 100, 500, 1000, 5000)]
+    columns = [Setting(c=c, folds=3) for c in (5, 20, 100, 500)]
+    folds = [Setting(c=5, folds=k) for k in (3, 5, 10, 20)]
+    return list(dict.fromkeys([*rows, *columns, *folds]))
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """What a method did in one setting.
-
-    Attributes:
-        setting, method: which.
-        repetitions: of how many searches it gave a bound.
-        failed: in how many it could not.
-        inclusion: the share in which the truth of its own winner was within the bound.
-        p: of the exact binomial test that the share is below what was promised.
-        tightness: how far the bound lies from the truth on average; lower is better as long as the truth is inside.
-        truth: the mean true performance of the models it chose.
-        bias: the mean of its estimate minus the truth, positive where it is too good.
-        seconds: the median time it took.
-    """
-
-    setting: str
-    method: str
-    repetitions: int
-    failed: int
-    inclusion: float
-    p: float
-    tightness: float
-    truth: float
-    bias: float
-    seconds: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether the promise was not refuted."""
-        return self.p >= REJECTED
+PRESETS: Mapping[str, Callable[[], list[Setting]]] = {
+    "paper": paper,
+    "beyond": beyond,
+    "guided": guided,
+    "times": times,
+}
 
 
 def run_coverage(
@@ -141,8 +111,13 @@ def run_coverage(
             done += 1
             if progress is not None:
                 progress(done, len(pieces))
-    rows = [row for piece in pieces for row in json.loads(_path(*piece).read_text(encoding="utf-8"))]
-    return summarise(rows)
+    return summarise(row for piece in pieces for row in _rows(*piece))
+
+
+def _rows(setting: Setting, *piece: Any) -> Iterator[dict[str, Any]]:
+    size = {"n": setting.n, "c": setting.c, "folds": setting.n_folds}
+    for row in json.loads(_path(setting, *piece).read_text(encoding="utf-8")):
+        yield {**row, **size}
 
 
 def _path(setting: Setting, begin: int, end: int, methods: Sequence[str], folder: Path) -> Path:
@@ -189,83 +164,6 @@ def _options(method: str) -> Options:
     if method.endswith(AS_PUBLISHED):
         return Options(few_folds=True, rule="reference", published=True)
     return Options(few_folds=True)
-
-
-def summarise(rows: Iterable[Mapping[str, Any]]) -> list[Coverage]:
-    """Return what each method did in each setting, in the order of the rows."""
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault((row["setting"], row["method"]), []).append(row)
-    return [_coverage(setting, method, own) for (setting, method), own in groups.items()]
-
-
-def _coverage(setting: str, method: str, rows: Sequence[Mapping[str, Any]]) -> Coverage:
-    from scipy.stats import binomtest
-
-    good = [row for row in rows if row.get("bound") is not None]
-    sign = 1.0 if rows[0]["higher"] else -1.0
-    if not good:
-        told = [row for row in rows if row.get("estimate") is not None]
-        bias = (
-            float(np.mean([sign * (row["estimate"] - row["truth"]) for row in told]))
-            if told
-            else float("nan")
-        )
-        nothing = float("nan")
-        return Coverage(setting, method, 0, len(rows), nothing, nothing, nothing, nothing, bias, nothing)
-    keys = ("truth", "bound", "estimate")
-    truth, bound, estimate = (np.array([row[key] for row in good], dtype=float) for key in keys)
-    inside = sign * truth >= sign * bound - 1e-12
-    test = binomtest(int(inside.sum()), len(good), PROMISED, alternative="less")
-    return Coverage(
-        setting, method, len(good), len(rows) - len(good), float(inside.mean()), float(test.pvalue),
-        float((sign * (truth - bound)).mean()), float(truth.mean()), float((sign * (estimate - truth)).mean()),
-        float(np.median([row["seconds"] for row in good])),
-    )  # fmt: skip
-
-
-def average_ranks(found: Sequence[Coverage]) -> dict[str, float]:
-    """Return average ranks by the paper's rules, over the settings in which every method gave bounds.
-
-    Methods that hold come before those that do not; among the former the tighter one is better, among the latter the
-    one whose inclusion is nearer to the promise; equal ones share the better rank.
-    """
-    by_setting: dict[str, list[Coverage]] = {}
-    for one in found:
-        by_setting.setdefault(one.setting, []).append(one)
-    methods = list(dict.fromkeys(one.method for one in found if one.repetitions))
-    ranks: dict[str, list[int]] = {name: [] for name in methods}
-    for own in by_setting.values():
-        usable = {one.method: one for one in own if one.repetitions and one.repetitions > one.failed}
-        if any(name not in usable for name in methods):
-            continue
-        keys = {name: _rank_key(usable[name]) for name in methods}
-        for name in methods:
-            ranks[name].append(1 + sum(other < keys[name] for other in keys.values()))
-    return {name: float(np.mean(own)) for name, own in ranks.items() if own}
-
-
-def _rank_key(one: Coverage) -> tuple[int, float]:
-    return (0, round(one.tightness, 4)) if one.holds else (1, round(abs(one.inclusion - PROMISED), 4))
-
-
-def as_table(found: Sequence[Coverage]) -> tuple[list[str], list[list[str]]]:
-    """Return heads and lines: settings down, methods across, inclusion (tightness), a star where the promise holds."""
-    methods = list(dict.fromkeys(one.method for one in found))
-    cells = {(one.setting, one.method): one for one in found}
-    lines = []
-    for setting in dict.fromkeys(one.setting for one in found):
-        lines.append([setting, *(_cell(cells.get((setting, name))) for name in methods)])
-    ranks = average_ranks(found)
-    if ranks:
-        lines.append(["average rank", *(f"{ranks[name]:.2f}" if name in ranks else "–" for name in methods)])
-    return ["setting", *(f">{name}" for name in methods)], lines
-
-
-def _cell(one: Coverage | None) -> str:
-    if one is None or not one.repetitions:
-        return "–"
-    return f"{one.inclusion:.3f} ({one.tightness:.3f}){'*' if one.holds else ''}"
 
 
 def write_table(path: Path, found: Sequence[Coverage]) -> None:

@@ -10,17 +10,10 @@ import pytest
 from scipy.stats import binomtest
 
 from assay.errors import ConfigError
-from assay.studies.interval_coverage import (
-    PRESETS,
-    Coverage,
-    as_table,
-    average_ranks,
-    run_coverage,
-    run_one,
-    summarise,
-)
+from assay.studies.interval_coverage import PRESETS, run_coverage, run_one
 from assay.studies.simulate import Setting, draw_search
 from assay.uncertainty.bbc import prepare
+from assay.uncertainty.coverage import Coverage, average_ranks, summarise
 
 LARGE = [
     Setting(n=8000, c=6), Setting(n=8000, c=6, rho=0.8), Setting(n=8000, c=6, classes=4), Setting("acc", n=8000, c=6),
@@ -151,5 +144,3 @@ def test_ranks_follow_the_papers_rules() -> None:
     assert average_ranks([*found, absent, *other]) == average_ranks(found), (
         "where one has no bounds nobody is ranked"
     )
-    heads, lines = as_table([*found, absent, *other])
-    assert heads[0] == "setting" and lines[0][1] == "0.990 (0.300)*" and lines[1][4] == "–"

@@ -60,7 +60,9 @@ def export(model, train):
     saved = [(MODELS / "models" / name / "model.pkl").stat().st_mtime - began for name in board["model"]]
     train.write_trace(zip(saved, board["score_val"], board["model"]), metric, True)
     # The weights of an ensemble are fitted to these very predictions: what it says of them is not out of fold.
-    models = [name for name in board["model"] if not name.endswith("_FULL") and "WeightedEnsemble" not in name]
+    models = [
+        name for name in board["model"] if not name.endswith("_FULL") and "WeightedEnsemble" not in name
+    ]
     if predictor._trainer.bagged_mode:
         train.write_oof((name, out_of_fold(predictor, name, train)) for name in models)
 

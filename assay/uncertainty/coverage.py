@@ -1,0 +1,115 @@
+"""How often intervals held the truth, and how tight they were: what a method did in many searches. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Coverage", "average_ranks", "summarise"]
+
+PROMISED = 0.95
+REJECTED = 0.05
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a method did in one setting.
+
+    Attributes:
+        setting, method: which; n, c, folds: rows, configurations and folds of the setting.
+        repetitions: of how many searches it gave a bound.
+        failed: in how many it could not.
+        inclusion: the share in which the truth of its own winner was within the bound.
+        p: of the exact binomial test that the share is below what was promised.
+        tightness: how far the bound lies from the truth on average; lower is better as long as the truth is inside.
+        truth: the mean true performance of the models it chose.
+        bias: the mean of its estimate minus the truth, positive where it is too good.
+        seconds: the median time it took.
+    """
+
+    setting: str
+    method: str
+    repetitions: int
+    failed: int
+    inclusion: float
+    p: float
+    tightness: float
+    truth: float
+    bias: float
+    seconds: float
+    n: int = 0
+    c: int = 0
+    folds: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether the promise was not refuted."""
+        return self.p >= REJECTED
+
+
+def summarise(rows: Iterable[Mapping[str, Any]]) -> list[Coverage]:
+    """Return what each method did in each setting, in the order of the rows.
+
+    A row has setting, method, higher (whether that is better), truth, bound and estimate (None where there is none),
+    seconds, and may have n, c, folds.
+    """
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["setting"], row["method"]), []).append(row)
+    return [_coverage(setting, method, own) for (setting, method), own in groups.items()]
+
+
+def _coverage(setting: str, method: str, rows: Sequence[Mapping[str, Any]]) -> Coverage:
+    from scipy.stats import binomtest
+
+    good = [row for row in rows if row.get("bound") is not None]
+    sign = 1.0 if rows[0]["higher"] else -1.0
+    size = {name: int(rows[0].get(name, 0)) for name in ("n", "c", "folds")}
+    if not good:
+        told = [row for row in rows if row.get("estimate") is not None]
+        bias = (
+            float(np.mean([sign * (row["estimate"] - row["truth"]) for row in told]))
+            if told
+            else float("nan")
+        )
+        nothing = float("nan")
+        return Coverage(
+            setting, method, 0, len(rows), nothing, nothing, nothing, nothing, bias, nothing, **size
+        )
+    keys = ("truth", "bound", "estimate")
+    truth, bound, estimate = (np.array([row[key] for row in good], dtype=float) for key in keys)
+    inside = sign * truth >= sign * bound - 1e-12
+    test = binomtest(int(inside.sum()), len(good), PROMISED, alternative="less")
+    return Coverage(
+        setting, method, len(good), len(rows) - len(good), float(inside.mean()), float(test.pvalue),
+        float((sign * (truth - bound)).mean()), float(truth.mean()), float((sign * (estimate - truth)).mean()),
+        float(np.median([row["seconds"] for row in good])), **size,
+    )  # fmt: skip
+
+
+def average_ranks(found: Sequence[Coverage]) -> dict[str, float]:
+    """Return average ranks by the paper's rules, over the settings in which every method gave bounds.
+
+    Methods that hold come before those that do not; among the former the tighter one is better, among the latter the
+    one whose inclusion is nearer to the promise; equal ones share the better rank.
+    """
+    by_setting: dict[str, list[Coverage]] = {}
+    for one in found:
+        by_setting.setdefault(one.setting, []).append(one)
+    methods = list(dict.fromkeys(one.method for one in found if one.repetitions))
+    ranks: dict[str, list[int]] = {name: [] for name in methods}
+    for own in by_setting.values():
+        usable = {one.method: one for one in own if one.repetitions and one.repetitions > one.failed}
+        if any(name not in usable for name in methods):
+            continue
+        keys = {name: _rank_key(usable[name]) for name in methods}
+        for name in methods:
+            ranks[name].append(1 + sum(other < keys[name] for other in keys.values()))
+    return {name: float(np.mean(own)) for name, own in ranks.items() if own}
+
+
+def _rank_key(one: Coverage) -> tuple[int, float]:
+    return (0, round(one.tightness, 4)) if one.holds else (1, round(abs(one.inclusion - PROMISED), 4))
