@@ -31,7 +31,7 @@ def intervals(
     preset: Annotated[
         str,
         typer.Argument(
-            help="paper (its Table 2), beyond (what that leaves open), guided (searches that look back), times (Figure 3)."
+            help="paper (its Table 2), beyond (what that leaves open), guided (they look back) or times (Figure 3)."
         ),
     ] = "paper",
     repetitions: Annotated[int, typer.Option(min=1, help="Simulated searches in each setting.")] = 200,
