@@ -99,7 +99,7 @@ def _one(cell: Coverage | None) -> str:
 def main() -> int:
     """Run what is missing, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, default=Path("coverage"))
+    parser.add_argument("--folder", type=Path, default=Path("interval-study"))
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("-p", type=int, default=2)
     parser.add_argument("presets", nargs="*", default=["paper", "beyond", "guided"])
