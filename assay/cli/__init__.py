@@ -18,6 +18,7 @@ from assay.cli import (
     report,
     results,
     run,
+    search,
     stores,
     suites,
 )
@@ -43,6 +44,7 @@ STAGES = (
     analyse,
     report,
     interval,
+    search,
     compare,
     explain,
     stores,

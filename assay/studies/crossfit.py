@@ -56,7 +56,9 @@ class Piece:
 
     def __str__(self) -> str:
         where = f"{self.repeat}.{self.fold}" if self.repeat else str(self.fold)
-        return f"fold {where}, {self.selector}, {len(self.members)} configurations"
+        return (
+            f"fold {where}, {self.selector}, {len(self.members)} configuration{'s' * (len(self.members) > 1)}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +100,14 @@ def compute_piece(work: Work, piece: Piece, folder: Path) -> tuple[Piece, float]
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # learners warn of what their scores show
         try:
-            fitted = _first(work, piece.selector, train, test)
+            x_train, x_test = _first(work, piece.selector, train, test)
         except Exception as error:
-            fitted, failed = None, {work.configurations[at].name: _told(error) for at in piece.members}
-        for position, at in enumerate(piece.members if fitted is not None else ()):
+            failed = {work.configurations[at].name: _told(error) for at in piece.members}
+        for position, at in enumerate(piece.members if not failed else ()):
             one = work.configurations[at]
             try:
-                learner = make_last(one, work.setting).fit(fitted[0], work.data.y[train])
-                values[position] = scores_of(learner, fitted[1], work.data, work.setting)
+                learner = make_last(one, work.setting).fit(x_train, work.data.y[train])
+                values[position] = scores_of(learner, x_test, work.data, work.setting)
             except Exception as error:  # whatever a learner raises
                 failed[one.name] = _told(error)
     seconds = time.perf_counter() - began
@@ -229,6 +231,7 @@ def open_folder(folder: Path, about: dict[str, Any]) -> Path:
     other = [name for name in said if then.get(name) != said[name]]
     if other:
         raise ConfigError(
-            f"{folder} holds another search: it differs in {' and '.join(other)}. Name another folder, or delete this one."
+            f"{folder} holds another search: it differs in {' and '.join(other)}. Name another folder, or delete this "
+            "one."
         )
     return folder

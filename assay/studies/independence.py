@@ -41,7 +41,9 @@ class Tests:
         if new:
             self.done += len(new)
             found = np.nan_to_num(self._compute(np.array(new), sorted(key)), nan=0.0, posinf=1e9, neginf=0.0)
-            self._known.update(((column, key), max(float(one), 0.0)) for column, one in zip(new, found, strict=True))
+            self._known.update(
+                ((column, key), max(float(one), 0.0)) for column, one in zip(new, found, strict=True)
+            )
         return np.array([self._known[column, key] for column in columns])
 
     def _compute(self, columns: Any, given: list[int]) -> Any:

@@ -57,7 +57,9 @@ class SearchData:
     def take(self, rows: Any, groups: Any = None) -> SearchData:
         """Return some rows, which may repeat, with all classes; `groups` replace those there are."""
         own = self.groups[rows] if groups is None and self.groups is not None else groups
-        return SearchData(self.name, self.x.iloc[rows].reset_index(drop=True), self.y[rows], self.classes, own)
+        return SearchData(
+            self.name, self.x.iloc[rows].reset_index(drop=True), self.y[rows], self.classes, own
+        )
 
     def digest(self) -> str:
         """Return the sha256 of columns, target and groups."""
@@ -74,10 +76,14 @@ class SearchData:
 def _bytes(column: Any) -> bytes:
     if column.dtype.kind in "fiub":
         return bytes(np.ascontiguousarray(column.to_numpy(dtype="<f8")).tobytes())
-    return "\0".join("\1" if gone else str(one) for one, gone in zip(column, column.isna(), strict=True)).encode()
+    return "\0".join(
+        "\1" if gone else str(one) for one, gone in zip(column, column.isna(), strict=True)
+    ).encode()
 
 
-def open_data(data: Any, target: Any, groups: Any, metric: str, settings: Settings | None = None) -> SearchData:
+def open_data(
+    data: Any, target: Any, groups: Any, metric: str, settings: Settings | None = None
+) -> SearchData:
     """Return what is to be searched on.
 
     Args:
@@ -120,11 +126,15 @@ def _of_file(source: str | Path, target: Any, settings: Settings) -> tuple[Any, 
     tasks = load_tasks(load_suite(source, target, settings), settings)
     if len(tasks) > 1:
         names = ", ".join(task.name for task in tasks[:5])
-        raise ConfigError(f"{source} has {len(tasks)} tasks ({names} …): a search is on one. Name a data file.")
+        raise ConfigError(
+            f"{source} has {len(tasks)} tasks ({names} …): a search is on one. Name a data file."
+        )
     task = tasks[0]
     table = load(task, settings).table
     columns = {
-        one.name: _column(one, table.arrays[one.name]) for one in table.columns if one.role != "ignore" and one.kind != "text"
+        one.name: _column(one, table.arrays[one.name])
+        for one in table.columns
+        if one.role != "ignore" and one.kind != "text"
     }
     text = [one.name for one in task.features if one.kind == "text"]
     notes = (f"Left out, because they are text: {', '.join(text)}.",) if text else ()
@@ -137,11 +147,13 @@ def _of_file(source: str | Path, target: Any, settings: Settings) -> tuple[Any, 
 def _column(column: Any, array: Any) -> Any:
     """Return a column of a table of ours as pandas has it."""
     if column.kind == "categorical":
-        return pd.Categorical.from_codes(array, list(column.categories))
+        return pd.Categorical.from_codes(array, pd.Index(column.categories, dtype=object))
     if column.kind == "boolean":
         return np.where(array < 0, np.nan, array).astype(float)
     if column.kind == "date":
-        return pd.to_datetime(pd.Series(np.where(array == MISSING_DATE, 0, array))).mask(array == MISSING_DATE)
+        return pd.to_datetime(pd.Series(np.where(array == MISSING_DATE, 0, array))).mask(
+            array == MISSING_DATE
+        )
     return array
 
 
@@ -182,7 +194,9 @@ def _split_groups(x: Any, groups: Any, name: str) -> tuple[Any, Any]:
     if len(given) != len(x):
         raise DataError(f"There are {len(x)} rows and {len(given)} groups.")
     if given.isna().any():
-        raise DataError(f"{int(given.isna().sum())} rows have no group. Give each one of its own, or leave them out.")
+        raise DataError(
+            f"{int(given.isna().sum())} rows have no group. Give each one of its own, or leave them out."
+        )
     return x, pd.factorize(given.astype(str))[0]
 
 

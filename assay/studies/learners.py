@@ -2,15 +2,15 @@
 
 What JADBio's parameters were taken to mean (its code is not public):
 
-| JADBio | here |
-|---|---|
-| tree and forest: deviance as criterion | `log_loss`; squared error for values |
-| MinLeafSize | `min_samples_leaf` |
-| tree: pruning alpha 0.01, 0.05 | a level of significance, for forests have alpha = 1 and are not pruned: `ccp_alpha` is set such that a split stays if it gains as much deviance as a χ² test at that level asks for |
-| forest: vars_to_split f × sqrt(p) | `max_features`, rounded, of the p columns that were selected |
-| forest: n_splits 1, alpha 1 | scikit-learn's: the best of all thresholds, no pruning |
-| logistic regression: lambda | the weight of ½‖w‖² against the sum of the losses: `C` = 1 / lambda; for values ridge regression |
-| SVM: cost, gamma, degree | `C`, `gamma`, `degree`; `coef0` is 1 for the polynomial kernel (γ x·x' + 1)^d |
+- Trees and forests: splits by deviance, `log_loss` (squared error for values). MinLeafSize: `min_samples_leaf`.
+- Pruning alpha of a tree, 0.01 or 0.05: a level of significance, for forests have alpha 1 and are not pruned.
+  `ccp_alpha` is set such that a split stays if it gains as much deviance as a χ² test at that level asks for.
+- vars_to_split of a forest, f × sqrt(p): `max_features`, rounded, of the p columns that were selected. n_splits 1: the
+  best threshold, as scikit-learn has it.
+- lambda of logistic regression: the weight of ½‖w‖² against the sum of the losses, `C` = 1 / lambda. For values it is
+  ridge regression.
+- Support vector machines: cost, gamma and degree are `C`, `gamma` and `degree`; the polynomial kernel is
+  (γ x·x' + 1)^d. For values the target has mean 0 and deviation 1, since cost is in its units.
 """
 
 from __future__ import annotations
@@ -38,12 +38,10 @@ class PrunedTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
     def __init__(
         self, min_samples_leaf: int = 2, significance: float = 0.05, random_state: Any = None
     ) -> None:
-        super().__init__(
-            criterion="log_loss", min_samples_leaf=min_samples_leaf, random_state=random_state
-        )
+        super().__init__(criterion="log_loss", min_samples_leaf=min_samples_leaf, random_state=random_state)
         self.significance = significance
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:  # noqa: N803
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
         """Grow and prune. Impurity is in bits per row, deviance in nats, twice, of all rows."""
         freedom = max(len(np.unique(y)) - 1, 1)
         self.ccp_alpha = float(chi2.isf(self.significance, freedom)) / (2 * log(2) * len(y))
@@ -59,7 +57,7 @@ class PrunedTreeRegressor(DecisionTreeRegressor):  # type: ignore[misc]
         super().__init__(min_samples_leaf=min_samples_leaf, random_state=random_state)
         self.significance = significance
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:  # noqa: N803
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
         """Grow and prune."""
         self.ccp_alpha = float(chi2.isf(self.significance, 1)) * float(np.var(y)) / len(y)
         return super().fit(X, y, sample_weight, check_input)
@@ -84,7 +82,7 @@ class ForestClassifier(RandomForestClassifier):  # type: ignore[misc]
         )
         self.factor = factor
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # noqa: N803
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Grow the trees."""
         self.max_features = _n_tried(self.factor, np.shape(X)[1])
         return super().fit(X, y, sample_weight)
@@ -103,7 +101,7 @@ class ForestRegressor(RandomForestRegressor):  # type: ignore[misc]
         super().__init__(n_estimators, min_samples_leaf=min_samples_leaf, random_state=random_state)
         self.factor = factor
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # noqa: N803
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Grow the trees."""
         self.max_features = _n_tried(self.factor, np.shape(X)[1])
         return super().fit(X, y, sample_weight)

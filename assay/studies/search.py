@@ -1,8 +1,8 @@
 """Cross-validation with tuning: try configurations, keep the best, and say how good it is on new rows.
 
-The set of configurations is fixed beforehand. Each predicts every row without having learned from it; the winner has the
-best mean over folds, and is fitted on all rows. Because it was chosen among many, its own score is too good: the interval
-comes from the predictions of all configurations (`assay.uncertainty`).
+The set of configurations is fixed beforehand. Each predicts every row without having learned from it; the winner has
+the best mean over folds, and is fitted on all rows. Because it was chosen among many, its own score is too good: the
+interval comes from the predictions of all configurations (`assay.uncertainty`).
 """
 
 from __future__ import annotations
@@ -144,6 +144,8 @@ def search(
         raise ConfigError(f"Unknown method '{method}'. There are: {', '.join(METHODS)}.")
     if repeats < 1 or folds < 2:
         raise ConfigError(f"{folds} folds, {repeats} repeats: at least two folds and one repeat are needed.")
+    if jobs == 0 or jobs < -1:
+        raise ConfigError(f"{jobs} jobs: give a number of processes, or -1 for one on each core.")
     own_data = open_data(data, target, groups, metric, settings)
     named = metric or ("rmse" if own_data.is_value else "auc")
     setting = setting_for(own_data, named, seed)
@@ -190,7 +192,7 @@ def _configurations(given: Configurations, seed: int, prepare_columns: bool) -> 
         found = own(given, prepare_columns)
     elif given == "all":
         found = full()
-    elif isinstance(given, int) and not isinstance(given, bool):
+    elif isinstance(given, int):
         found = choose(given, seed)
     elif not isinstance(given, str) and all(isinstance(one, Configuration) for one in given):
         found = tuple(given)
@@ -216,7 +218,9 @@ def fold_rows(data: SearchData, folds: int, repeats: int, seed: int) -> tuple[An
         if counts.min() < n_folds:
             n_folds = int(counts.min())
             name = data.classes[int(counts.argmin())]
-            notes.append(f"{n_folds} folds instead of {folds}, because class '{name}' has only {n_folds} rows.")
+            notes.append(
+                f"{n_folds} folds instead of {folds}, because class '{name}' has only {n_folds} rows."
+            )
     n_groups = data.n_rows if data.groups is None else len(np.unique(data.groups))
     if n_groups < n_folds:
         n_folds = n_groups
@@ -225,9 +229,7 @@ def fold_rows(data: SearchData, folds: int, repeats: int, seed: int) -> tuple[An
     # Values have one class: that way groups are dealt out by chance too, and repeats differ.
     names = tuple(str(one) for one in data.classes) or ("all rows",)
     no_strata = data.is_value and data.groups is None
-    strata = Strata(
-        data.n_rows, data.name, None if no_strata else codes.astype(np.int32), names, data.groups
-    )
+    strata = Strata(data.n_rows, data.name, None if no_strata else codes.astype(np.int32), names, data.groups)
     out = []
     for repeat in range(repeats):
         own_seed = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
@@ -241,7 +243,10 @@ def _about(work: Work) -> dict[str, Any]:
     """Return what makes this search this one, as digests by what the user would call them."""
     import sklearn
 
-    told = [[one.name, str(one.selector), str(one.learner), _identity(one.estimator)] for one in work.configurations]
+    told = [
+        [one.name, str(one.selector), str(one.learner), _identity(one.estimator)]
+        for one in work.configurations
+    ]
     return {
         "data": work.data.digest(),
         "configurations": digest_json(told),

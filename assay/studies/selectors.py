@@ -43,9 +43,9 @@ class ColumnSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Univariate(ColumnSelector):
-    """Keep columns that F tests find associated with the target, at a false discovery rate `alpha`, the `most` strongest.
+    """Keep the `most` strongest of the columns that F tests find associated with the target.
 
-    The rate is Benjamini and Hochberg's.
+    `alpha` is the false discovery rate, by Benjamini and Hochberg.
     """
 
     def __init__(self, alpha: float = 0.01, most: int = 100, is_value: bool = False) -> None:

@@ -1,7 +1,8 @@
 """Statistically equivalent signatures: few columns that say all there is of the target, and which could replace which.
 
-Tsamardinos, Lagani and Pappas (2012), Discovering multiple, equivalent biomarker signatures; Lagani, Athineou, Farcomeni,
-Tsagris and Tsamardinos (2017), Feature selection with the R package MXM, J. Stat. Softw. 80(7).
+Tsamardinos, Lagani and Pappas (2012), Discovering multiple, equivalent biomarker signatures. Lagani, Athineou,
+Farcomeni, Tsagris and Tsamardinos (2017), Feature selection with the R package MXM: discovering statistically
+equivalent feature subsets, Journal of Statistical Software 80(7).
 """
 
 from __future__ import annotations

@@ -13,7 +13,18 @@ from assay.errors import ConfigError
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
-__all__ = ["TRIVIAL", "Configuration", "Part", "Setting", "choose", "full", "grid", "make_pipeline", "own", "sample"]
+__all__ = [
+    "TRIVIAL",
+    "Configuration",
+    "Part",
+    "Setting",
+    "choose",
+    "full",
+    "grid",
+    "make_pipeline",
+    "own",
+    "sample",
+]
 
 Value = float | int | str
 RESERVED = ("y", "fold", "repeat", "group", "time", "event")  # columns of a file of predictions
@@ -127,7 +138,7 @@ def _spread(seed: int) -> Iterator[Configuration]:
     families = list(dict.fromkeys(learner.kind for learner in LEARNERS))
     families = [families[at] for at in random.permutation(len(families))]
     for own_cell in cells.values():
-        random.shuffle(own_cell)  # type: ignore[arg-type]
+        random.shuffle(own_cell)
     while any(cells.values()):
         for shift in range(gcd(len(selectors), len(families))):
             for at in range(lcm(len(selectors), len(families))):
@@ -141,21 +152,26 @@ def own(estimators: Mapping[str, Any], prepare: bool = True) -> tuple[Configurat
     if not estimators:
         raise ConfigError("There are no configurations: give at least one estimator by its name.")
     for name, estimator in estimators.items():
-        if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")) or isinstance(estimator, type):
+        if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")) or isinstance(
+            estimator, type
+        ):
             raise ConfigError(
                 f"The configuration '{name}' is {estimator!r}: give an estimator as scikit-learn has them, such as "
                 "RandomForestClassifier()."
             )
     return tuple(
-        Configuration(str(name), ALL if prepare else RAW, Part("own"), one) for name, one in estimators.items()
+        Configuration(str(name), ALL if prepare else RAW, Part("own"), one)
+        for name, one in estimators.items()
     )
 
 
-def grid(estimator: Any, values: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]) -> dict[str, Any]:
+def grid(
+    estimator: Any, values: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+) -> dict[str, Any]:
     """Return an estimator under every combination of parameters, by a name that tells them."""
     from sklearn.model_selection import ParameterGrid
 
-    return _named(estimator, ParameterGrid(values))  # type: ignore[arg-type]
+    return _named(estimator, ParameterGrid(values))
 
 
 def sample(estimator: Any, distributions: Mapping[str, Any], n: int, seed: int = 0) -> dict[str, Any]:
