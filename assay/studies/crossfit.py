@@ -118,7 +118,7 @@ def compute_piece(work: Work, piece: Piece, folder: Path) -> tuple[Piece, float]
 
 def _first(work: Work, selector: Part, train: Any, test: Any) -> tuple[Any, Any]:
     """Return training and test columns after the steps that all configurations of a selector share."""
-    x_train, x_test = work.data.x.iloc[train], work.data.x.iloc[test]
+    x_train, x_test = work.data.rows(train), work.data.rows(test)
     for _, step in make_first_steps(selector, work.setting):
         x_train = step.fit(x_train, work.data.y[train]).transform(x_train)
         x_test = step.transform(x_test)
@@ -203,7 +203,7 @@ def read_pieces(work: Work, folder: Path) -> tuple[list[Any], dict[str, str]]:
 def _read(path: Path) -> tuple[Any, dict[str, str]] | None:
     """Return values and failures of a piece; None if there is none, or one that was damaged since."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             return file["values"], json.loads(file["failed"].tobytes())
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None

@@ -25,7 +25,7 @@ class SearchData:
 
     Attributes:
         name: of the file, for messages.
-        x: (N) columns, as they were given.
+        x: (N) rows: a DataFrame, or a matrix if one was given.
         y: (N) classes (text, whole numbers or booleans) or values (float64).
         classes: in sorted order; empty for values. The second of two is the positive one.
         groups: (N) codes of rows that belong together, or None.
@@ -33,7 +33,7 @@ class SearchData:
     """
 
     name: str
-    x: pd.DataFrame
+    x: Any
     y: Any
     classes: tuple[Any, ...]
     groups: Any = None
@@ -54,18 +54,21 @@ class SearchData:
         """How many numbers a prediction has: one for each of several classes, else one."""
         return len(self.classes) if len(self.classes) > 2 else 1
 
+    def rows(self, rows: Any) -> Any:
+        """Return the columns of some rows, which may repeat."""
+        return self.x.iloc[rows] if isinstance(self.x, pd.DataFrame) else self.x[rows]
+
     def take(self, rows: Any, groups: Any = None) -> SearchData:
         """Return some rows, which may repeat, with all classes; `groups` replace those there are."""
         own = self.groups[rows] if groups is None and self.groups is not None else groups
-        return SearchData(
-            self.name, self.x.iloc[rows].reset_index(drop=True), self.y[rows], self.classes, own
-        )
+        return SearchData(self.name, self.rows(rows), self.y[rows], self.classes, own)
 
     def digest(self) -> str:
         """Return the sha256 of columns, target and groups."""
         total = hashlib.sha256(b"assay-search-1\n")
-        for position, name in enumerate(self.x.columns):
-            column = self.x.iloc[:, position]
+        frame = pd.DataFrame(self.x)
+        for position, name in enumerate(frame.columns):
+            column = frame.iloc[:, position]
             total.update(f"{name} {column.dtype}\n".encode())
             total.update(_bytes(column))
         total.update(_bytes(pd.Series(self.y)))
@@ -169,26 +172,27 @@ def _of_memory(data: Any, target: Any) -> tuple[Any, Any]:
         raise ConfigError(
             "The target is not known: give a path or a DataFrame with the name of the target's column, or (X, y)."
         )
-    x = data if isinstance(data, pd.DataFrame) else pd.DataFrame(np.asarray(data))
+    x = data.reset_index(drop=True) if isinstance(data, pd.DataFrame) else np.asarray(data)
+    if x.ndim != 2:
+        raise DataError(f"The columns have the shape {x.shape}: they need rows and columns.")
     y = target if isinstance(target, pd.Series) else pd.Series(np.asarray(target).reshape(-1))
     if len(x) != len(y):
         raise DataError(f"There are {len(x)} rows and {len(y)} values of the target.")
     if y.isna().any():
         raise DataError(f"{int(y.isna().sum())} rows have no target. Leave them out.")
-    if x.columns.has_duplicates:
+    if isinstance(x, pd.DataFrame) and x.columns.has_duplicates:
         raise DataError(f"Two columns are called '{x.columns[x.columns.duplicated()][0]}'. Rename one.")
     plain = y.to_numpy() if y.dtype.kind in "fiub" else np.array([str(one) for one in y])
-    return x.reset_index(drop=True), plain
+    return x, plain
 
 
 def _split_groups(x: Any, groups: Any, name: str) -> tuple[Any, Any]:
     if groups is None or (isinstance(groups, str) and not groups):
         return x, None
     if isinstance(groups, str):
-        if groups not in x:
-            raise ConfigError(
-                f"There is no column '{groups}' in {name}. {suggest(groups, [str(one) for one in x.columns])}"
-            )
+        known = [str(one) for one in x.columns] if isinstance(x, pd.DataFrame) else []
+        if groups not in known:
+            raise ConfigError(f"There is no column '{groups}' in {name}. {suggest(groups, known)}")
         x, groups = x.drop(columns=[groups]), x[groups]
     given = pd.Series(np.asarray(groups).reshape(-1))
     if len(given) != len(x):

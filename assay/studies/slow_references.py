@@ -106,7 +106,7 @@ def _score_winner(
     setting = setting_for(data, metric, seed)
     model = fit_winner(own, winner, setting)
     values = np.zeros((data.n_rows, 1, data.n_scores))
-    values[test, 0] = scores_of(model, data.x.iloc[test], data, setting)
+    values[test, 0] = scores_of(model, data.rows(test), data, setting)
     # All rows are given and only some count, so that a class missing among them is still a class.
     weight = np.isin(np.arange(data.n_rows), test).astype(np.uint8)[None]
     scorer = make_scorer(metric, data.y, values if data.n_scores > 1 else values[:, :, 0])

@@ -68,7 +68,7 @@ def test_every_selector_and_every_family_learns(kind: str) -> None:
         else:
             assert model.predict_proba(x).shape == (80, len(np.unique(y)))
             assert (model.predict(x) == y).mean() > 0.55
-    assert make_pipeline(TRIVIAL, setting).fit(x, y).predict(x).std() == 0
+    assert make_pipeline(TRIVIAL, setting).fit(x, y).predict(x).std() < 1e-9
 
 
 def test_support_vectors_have_probabilities_only_where_they_are_needed() -> None:
