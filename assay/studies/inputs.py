@@ -78,7 +78,7 @@ class SearchData:
 
 def _bytes(column: Any) -> bytes:
     if column.dtype.kind in "fiub":
-        return bytes(np.ascontiguousarray(column.to_numpy(dtype="<f8")).tobytes())
+        return bytes(np.ascontiguousarray(column.to_numpy(dtype="<f8", na_value=np.nan)).tobytes())
     return "\0".join(
         "\1" if gone else str(one) for one, gone in zip(column, column.isna(), strict=True)
     ).encode()

@@ -22,19 +22,20 @@ from assay.data.digest import digest_json, digest_splits
 from assay.data.split_spec import SplitSpec
 from assay.data.splits import Strata, make_splits
 from assay.errors import ConfigError, UserError
-from assay.metrics import get_metric
 from assay.settings import Settings
 from assay.studies.crossfit import Progress, Work, compute_all, open_folder, read_pieces
 from assay.studies.inputs import SearchData, open_data
 from assay.studies.spaces import Configuration, Setting, check_names, choose, full, make_pipeline, own
-from assay.uncertainty.bbc import prepare
+from assay.uncertainty.bbc import Search, prepare
 from assay.uncertainty.methods import METHODS, find_interval
 from assay.uncertainty.predictions import Predictions, check_predictions
-from assay.uncertainty.result import Interval, Options
+from assay.uncertainty.result import Interval, Options, turned
+from assay.uncertainty.scorers import make_scorer
 
 __all__ = ["SearchResult", "fit_winner", "fold_rows", "search", "setting_for"]
 
 DEFAULT = 60
+TOLD = 3  # failures that are told one by one
 Configurations = int | str | Mapping[str, Any] | Sequence[Configuration]
 
 
@@ -140,50 +141,66 @@ def search(
     """
     began = time.monotonic()
     wanted = options or Options(**said)
+    _check(method, folds, repeats, jobs)
+    rows = open_data(data, target, groups, metric, settings)
+    named = metric or ("rmse" if rows.is_value else "auc")
+    tried = _configurations(configurations, seed, prepare_columns)
+    split, notes = fold_rows(rows, folds, repeats, seed)
+    work = Work(rows, tried, split, setting_for(rows, named, seed))
+    with ExitStack() as stack:
+        where = Path(folder) if folder is not None else Path(stack.enter_context(TemporaryDirectory()))
+        open_folder(where, _about(work))
+        found = compute_all(work, where, jobs, progress)
+        values, failed = read_pieces(work, where)
+    judged = prepare(gather(work, values, failed), named)
+    interval = _interval(judged, method, wanted, seed)
+    winner = next(one for one in tried if one.name == judged.data.names[judged.winner])
+    return SearchResult(
+        winner=winner.name,
+        model=fit_winner(rows, winner, work.setting),
+        interval=interval,
+        scores=_by_score(judged),
+        predictions=judged.data,
+        failed=failed,
+        metric=named,
+        classes=rows.classes,
+        notes=(*rows.notes, *notes, *_left_out(failed)),
+        pieces=(len(work.pieces()), found),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _check(method: str, folds: int, repeats: int, jobs: int) -> None:
+    """Refuse what would be found wrong only after the work."""
     if method not in METHODS:
         raise ConfigError(f"Unknown method '{method}'. There are: {', '.join(METHODS)}.")
     if repeats < 1 or folds < 2:
         raise ConfigError(f"{folds} folds, {repeats} repeats: at least two folds and one repeat are needed.")
     if jobs == 0 or jobs < -1:
         raise ConfigError(f"{jobs} jobs: give a number of processes, or -1 for one on each core.")
-    own_data = open_data(data, target, groups, metric, settings)
-    named = metric or ("rmse" if own_data.is_value else "auc")
-    setting = setting_for(own_data, named, seed)
-    tried = _configurations(configurations, seed, prepare_columns)
-    rows, notes = fold_rows(own_data, folds, repeats, seed)
-    work = Work(own_data, tried, rows, setting)
-    with ExitStack() as stack:
-        where = Path(folder) if folder is not None else Path(stack.enter_context(TemporaryDirectory()))
-        open_folder(where, _about(work))
-        found = compute_all(work, where, jobs, progress)
-        values, failed = read_pieces(work, where)
-    predictions = gather(work, values, failed)
-    judged = prepare(predictions, named)
-    interval = _interval(judged, method, wanted, seed)
-    winner = next(one for one in tried if one.name == predictions.names[judged.winner])
-    order = np.argsort(-judged.scores if judged.metric.higher_is_better else judged.scores, kind="stable")
-    left_out = [f"Left out, because it failed in {why} ({name})" for name, why in list(failed.items())[:3]]
-    more = [f"{len(failed) - 3} further configurations failed."] if len(failed) > 3 else []
-    return SearchResult(
-        winner=winner.name,
-        model=fit_winner(own_data, winner, setting),
-        interval=interval,
-        scores={predictions.names[at]: float(judged.scores[at]) for at in order},
-        predictions=predictions,
-        failed=failed,
-        metric=named,
-        classes=own_data.classes,
-        notes=(*own_data.notes, *notes, *left_out, *more),
-        pieces=(len(work.pieces()), found),
-        seconds=time.monotonic() - began,
-    )
+
+
+def _by_score(judged: Search) -> dict[str, float]:
+    """Return scores by name, the winner first, then by score: scores that differ by rounding only are equal to it."""
+    order = np.argsort(-turned(judged.metric, judged.scores), kind="stable")
+    others = [at for at in order if at != judged.winner]
+    return {judged.data.names[at]: float(judged.scores[at]) for at in (judged.winner, *others)}
+
+
+def _left_out(failed: Mapping[str, str]) -> list[str]:
+    told = [f"{name} was left out: it failed in {why}" for name, why in list(failed.items())[:TOLD]]
+    more = len(failed) - len(told)
+    return [*told, f"{more} more configurations failed and were left out."] if more else told
 
 
 def setting_for(data: SearchData, metric: str, seed: int) -> Setting:
-    """Return what learners need to know; a metric other than the area of two classes needs probabilities."""
-    record = get_metric(metric)
-    if not data.is_value and record.needs == "values":
-        raise ConfigError(f"{metric} is of numbers, but the target of {data.name} is classes.")
+    """Return what learners need to know; a metric other than the area of two classes needs probabilities.
+
+    A metric that is not for such a target is refused here, before there is any work.
+    """
+    same = float(data.y.mean()) if data.is_value else 1 / len(data.classes)
+    plain = np.full((data.n_rows, 1, data.n_scores), same)
+    make_scorer(metric, data.y, plain if data.n_scores > 1 else plain[:, :, 0])
     return Setting(data.is_value, metric != "auc" or len(data.classes) > 2, seed)
 
 
@@ -288,12 +305,12 @@ def gather(work: Work, values: Sequence[Any], failed: Mapping[str, str]) -> Pred
     )
 
 
-def _interval(judged: Any, method: str, options: Options, seed: int) -> Interval:
+def _interval(judged: Search, method: str, options: Options, seed: int) -> Interval:
     """Return the interval, or one without ends that says why: the models are not lost for it."""
     try:
         return find_interval(judged, method, options, seed)
     except UserError as error:
-        return judged.tell(method, options, warnings=(str(error),))  # type: ignore[no-any-return]
+        return judged.tell(method, options, warnings=(str(error),))
 
 
 def fit_winner(data: SearchData, winner: Configuration, setting: Setting) -> Any:

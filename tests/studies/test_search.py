@@ -23,8 +23,7 @@ from assay.settings import Settings
 from assay.studies.inputs import open_data
 from assay.studies.search import SearchResult, fold_rows, search
 from assay.studies.slow_references import direct_bootstrap, nested_cross_validation
-from assay.studies.spaces import Setting, choose, full, make_pipeline, own
-from assay.uncertainty.methods import find_interval
+from assay.studies.spaces import Setting, full, make_pipeline, own
 from assay.uncertainty.result import Options
 
 QUICK = ("decision_tree", "linear", "svm_linear")
@@ -307,6 +306,7 @@ def test_a_method_that_cannot_be_used_does_not_lose_the_models() -> None:
         ({"target": None}, "target is not known"),
         ({"metric": "rmse"}, "rmse is of numbers"),
         ({"metric": "accuracy"}, "Did you mean 'acc'"),
+        ({"data": table("three"), "metric": "pr_auc", "progress": pytest.fail}, "pr_auc is not for 3 classes"),
         ({"method": "magic"}, "Unknown method 'magic'"),
         ({"configurations": "most"}, "'most': give a number, all"),
         ({"configurations": []}, "no configurations"),
@@ -319,7 +319,7 @@ def test_a_method_that_cannot_be_used_does_not_lose_the_models() -> None:
 )
 def test_what_cannot_be_searched_is_said(said: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        search(table(), **{"target": "y", "configurations": quick(2)} | said)
+        search(**{"data": table(), "target": "y", "configurations": quick(2)} | said)
 
 
 def test_targets_that_cannot_be_learned_are_refused() -> None:
@@ -351,8 +351,16 @@ def test_slow_references_agree_with_the_fast_way() -> None:
     )
 
 
-def test_the_default_is_sixty_configurations_of_the_space() -> None:
-    import inspect
-
-    assert inspect.signature(search).parameters["configurations"].default == 60 and assay.search is search
-    assert find_interval is not None and len(choose(60)) == 60
+def test_on_noise_the_winner_looks_good_and_the_estimate_does_not() -> None:
+    tried = {f"{depth} {leaf}": DecisionTreeClassifier(max_depth=depth, min_samples_leaf=leaf, random_state=depth)
+             for depth in (1, 2, 3, 5, 8) for leaf in (1, 3, 8)}  # fmt: skip
+    scores, estimates = [], []
+    for seed in range(8):
+        x = np.random.default_rng(seed).normal(size=(60, 8))
+        found = search((x, np.arange(60) % 2), configurations=tried, folds=5, seed=seed)
+        scores.append(found.interval.cv_score)
+        estimates.append(found.interval.estimate)
+        assert found.interval.lower < 0.5
+    # One of them has a deviation of about 0.08, so the mean of eight has one of 0.03.
+    assert np.mean(scores) > 0.54 and np.mean(estimates) < 0.53
+    assert np.mean(scores) - np.mean(estimates) > 0.04
