@@ -26,7 +26,10 @@ CLOSE_TO_NOTHING = 1e-8  # what is left of a column, as a share, before it count
 
 
 class Tests:
-    """Tests of the columns of one matrix, each computed once; `df` are the degrees of freedom, `done` their number."""
+    """Tests of the columns of one matrix, each computed once.
+
+    `df` are the degrees of freedom of each, and `done` those of all tests so far: more classes are more work.
+    """
 
     __test__ = False  # for pytest, which collects classes of such names
     df = 1
@@ -42,7 +45,7 @@ class Tests:
         key = frozenset(given)
         new = [column for column in columns if (column, key) not in self._known]
         if new:
-            self.done += len(new)
+            self.done += len(new) * self.df
             found = np.nan_to_num(self._compute(np.array(new), sorted(key)), nan=0.0, posinf=1e9, neginf=0.0)
             self._known.update(
                 ((column, key), max(float(one), 0.0)) for column, one in zip(new, found, strict=True)

@@ -29,12 +29,12 @@ class SES(ColumnSelector):
     independent given Z with X in the place of Y.
 
     The work is bounded: beyond `max_candidates` the columns with the weakest association are not looked at, and after
-    `max_tests` tests nothing more is taken or dropped.
+    `max_tests` tests nothing more is taken or dropped. A test of k classes counts for k - 1.
 
     Attributes:
         columns_: the positions of the signature, in the order in which they were taken.
         equivalent_: for each of them the positions that could stand in its place.
-        tests_: how many tests were made.
+        tests_: how many tests were made, counted like that.
 
     Example:
         >>> import numpy as np
