@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from assay.runs.executors.local import Local
     from assay.settings import Settings
     from assay.store.store import Store
+    from assay.studies.search import search
     from assay.suites.suite import Suite
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ _HOMES = {
     "Plan": "assay.jobs.plan",
     "Local": "assay.runs.executors.local",
     "Settings": "assay.settings",
+    "search": "assay.studies.search",
     "Store": "assay.store.store",
     "Suite": "assay.suites.suite",
 }
@@ -73,6 +75,7 @@ __all__ = [
     "plan",
     "run",
     "score",
+    "search",
     "write_report",
 ]
 

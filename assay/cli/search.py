@@ -1,0 +1,231 @@
+"""`assay search`: the best of many configurations on one's own table, and how good it really is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assay.cli.analyse.shared import plain
+from assay.cli.output import check_target, number, print_json, print_table, seconds, visible
+from assay.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay.studies.crossfit import Progress
+    from assay.studies.search import SearchResult
+
+__all__ = ["register"]
+
+BEST = 10
+METHOD_NAMES = {"bbc": "Bootstrap bias correction", "bbc_f": "Bootstrap bias correction over folds"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("search")(search)
+
+
+def search(
+    data: Annotated[str, typer.Argument(help="A table: CSV, TSV, ARFF, Parquet …, or openml/t/ID.")],
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict.")] = "",
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="What the winner is best by: auc, logloss, acc, rmse … (auc, or rmse for numbers)."
+        ),
+    ] = "",
+    configurations: Annotated[
+        str, typer.Option(metavar="N", help="How many of the 766 configurations to try, or all.")
+    ] = "60",
+    folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 10,
+    repeats: Annotated[int, typer.Option(help="Of the cross-validation.")] = 1,
+    group: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Rows that agree in it are never on both sides of a fold.")
+    ] = "",
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1: one for each core.")] = 1,
+    folder: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep what is done here; the same command again continues."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="Of the interval: bbc, bbc_f … as in `assay interval`.")
+    ] = "bbc",
+    alpha: Annotated[float, typer.Option(help="The error that the interval is allowed.")] = 0.05,
+    side: Annotated[str, typer.Option(help="one (open towards the best value) or two.")] = "one",
+    seed: Annotated[int, typer.Option(help="Of folds, learners and draws.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write all predictions: Parquet or CSV."),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the fitted winner, for joblib.load.")
+    ] = None,
+    json: Annotated[bool, typer.Option(help="Print JSON instead of words.")] = False,
+) -> None:
+    """Find the best of many configurations by cross-validation, and say how good it is on new rows.
+
+    A configuration is a selection of columns and a learner; 60 of the 766 of the paper's search space are tried, spread
+    evenly. What is said of the winner is corrected for its having been chosen.
+
+    \b
+    Examples:
+      assay search churn.csv --target left
+      assay search churn.csv --target left --configurations all --jobs 8 --folder churn-search
+      assay search prices.parquet --target price --metric mae --model best.joblib
+    """
+    for path in (output, model):
+        if path is not None:
+            check_target(path)
+    from assay.studies.search import search as find
+
+    with _Shown(quiet=json) as shown:
+        found = find(
+            data,
+            target or None,
+            metric=metric,
+            configurations=_how_many(configurations),
+            folds=folds,
+            repeats=repeats,
+            groups=group or None,
+            seed=seed,
+            jobs=jobs,
+            folder=folder,
+            method=method,
+            progress=shown.tell,
+            alpha=alpha,
+            side=side,
+        )
+    if output is not None:
+        found.write_predictions(output)
+    if model is not None:
+        _write_model(found.model, model)
+    if json:
+        print_json(_as_json(found))
+    else:
+        _print(found)
+
+
+def _how_many(text: str) -> int | str:
+    if text != "all" and not (text.isdecimal() and int(text) > 0):
+        raise ConfigError(f"--configurations {text}: give a number, or all.")
+    return text if text == "all" else int(text)
+
+
+def _write_model(model: Any, path: Path) -> None:
+    import joblib
+
+    unfinished = path.with_name(f"{path.name}.part")
+    joblib.dump(model, unfinished)
+    unfinished.replace(path)
+
+
+class _Shown:
+    """Shows how far a search is: one line that changes on a terminal, a line for each piece elsewhere."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._live: Any = None
+        self._text = ""
+        self._began = time.monotonic()
+
+    def __enter__(self) -> _Shown:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def __rich__(self) -> str:
+        from rich.markup import escape
+
+        return escape(self._text)
+
+    def tell(self, progress: Progress) -> None:
+        """Take what the search says."""
+        if self._quiet:
+            return
+        new = progress.done - progress.found
+        if not new:
+            self._began = time.monotonic()
+            if progress.found:
+                print(f"{progress.found} of {progress.total} pieces are done already.", file=sys.stderr)
+            return
+        line = f"[{progress.done}/{progress.total}] {progress.piece}: {seconds(progress.seconds)}"
+        if self._live is None:
+            print(visible(line), file=sys.stderr, flush=True)
+            return
+        left = (time.monotonic() - self._began) / new * (progress.total - progress.done)
+        self._text = f"{visible(line)} · about {seconds(left)} left"
+
+
+def _as_json(found: SearchResult) -> Any:
+    from dataclasses import asdict
+
+    interval = asdict(found.interval)
+    del interval["distribution"], interval["probabilities"]
+    said = {
+        "winner": found.winner, "metric": found.metric, "interval": interval, "scores": dict(found.scores),
+        "failed": dict(found.failed), "classes": [str(one) for one in found.classes], "rows": found.predictions.n_rows,
+        "folds": found.predictions.n_folds, "repeats": len(found.predictions.values), "notes": list(found.notes),
+        "pieces": found.pieces[0], "pieces_found": found.pieces[1], "seconds": found.seconds,
+    }  # fmt: skip
+    return plain(said)
+
+
+def _print(found: SearchResult) -> None:
+    best = list(found.scores.items())[:BEST]
+    lines = [[at, name, number(score)] for at, (name, score) in enumerate(best, start=1)]
+    arrow = "↑" if found.interval.higher_is_better else "↓"
+    print_table("", [">", "configuration", f">{found.metric}{arrow} in the cross-validation"], lines)
+    for note in (*found.notes, *found.interval.warnings):
+        print(visible(f"note: {note}"))
+    print()
+    print(visible(_for_everyone(found)))
+    print(visible(_for_statisticians(found)))
+
+
+def _for_everyone(found: SearchResult) -> str:
+    own = found.interval
+    what = f"The best of {len(found.scores)} is {found.winner}"
+    if own.estimate is None:
+        return f"{what}; how good it is on new rows could not be estimated."
+    said = f"{what}: on new rows expect {found.metric} of about {number(own.estimate, 3)}"
+    sure = f"{100 * (1 - own.alpha):.4g} % sure"
+    if own.lower is None or own.upper is None:
+        return f"{said}."
+    if own.side == "two":
+        return f"{said}, and be {sure} of {number(own.lower, 3)} to {number(own.upper, 3)}."
+    if own.higher_is_better:
+        return f"{said}, and be {sure} of {number(own.lower, 3)} or more."
+    return f"{said}, and be {sure} of {number(own.upper, 3)} or less."
+
+
+def _for_statisticians(found: SearchResult) -> str:
+    own, data = found.interval, found.predictions
+    repeats = f"{len(data.values)} × " if len(data.values) > 1 else ""
+    said = (
+        f"{METHOD_NAMES.get(own.method, own.method)} ({own.n_boot} draws"
+        f"{', all there are' if own.exact and own.n_boot else ''}) of {repeats}{data.n_folds}-fold cross-validated "
+        f"predictions, n = {data.n_rows}"
+    )
+    if own.estimate is None or own.lower is None or own.upper is None:
+        return f"{said}: winner's score {number(own.cv_score)}, no interval."
+    level = f"{100 * (1 - own.alpha):.4g} %"
+    bias = own.cv_score - own.estimate
+    return (
+        f"{said}: estimate {number(own.estimate)}, {own.side}-sided {level} interval [{number(own.lower)}, "
+        f"{number(own.upper)}]; the winner's own score, the mean over folds, is {number(own.cv_score)}, "
+        f"{number(abs(bias), 2)} {'above' if bias > 0 else 'below'} the estimate."
+    )

@@ -1,0 +1,237 @@
+"""The work of a search: models of every configuration on every fold, in pieces that can be lost and made again.
+
+A piece is one fold and one selector. Preparation and selection are fitted once for it and shared by all its learners.
+Each finished piece is a file, written under another name and renamed, so a folder has whole pieces only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.errors import ConfigError
+from assay.studies.inputs import SearchData
+from assay.studies.spaces import Configuration, Part, Setting, make_first_steps, make_last
+
+__all__ = ["Piece", "Progress", "Work", "compute_all", "open_folder", "read_pieces", "scores_of"]
+
+FORMAT = 1
+ABOUT = "search.json"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a search is: pieces done (found finished ones included), of how many, the last one and its seconds."""
+
+    done: int
+    total: int
+    found: int
+    piece: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One fold of one repeat, and one selector with the positions of its configurations."""
+
+    repeat: int
+    fold: int
+    number: int
+    selector: Part
+    members: tuple[int, ...]
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"r{self.repeat}-f{self.fold}-s{self.number}.npz"
+
+    def __str__(self) -> str:
+        where = f"{self.repeat}.{self.fold}" if self.repeat else str(self.fold)
+        return (
+            f"fold {where}, {self.selector}, {len(self.members)} configuration{'s' * (len(self.members) > 1)}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """All that is to be computed: rows, configurations, folds as (repeat, fold, training rows, test rows), setting."""
+
+    data: SearchData
+    configurations: tuple[Configuration, ...]
+    folds: tuple[tuple[int, int, Any, Any], ...]
+    setting: Setting
+
+    def pieces(self) -> list[Piece]:
+        """Return the pieces; those of one fold stand together."""
+        members: dict[Part, list[int]] = {}
+        for position, one in enumerate(self.configurations):
+            members.setdefault(one.selector, []).append(position)
+        return [
+            Piece(repeat, fold, number, selector, tuple(own))
+            for repeat, fold, _, _ in self.folds
+            for number, (selector, own) in enumerate(members.items())
+        ]
+
+    def rows_of(self, piece: Piece) -> tuple[Any, Any]:
+        """Return the training rows and the test rows of a piece."""
+        return next((train, test) for r, f, train, test in self.folds if (r, f) == (piece.repeat, piece.fold))
+
+
+# --- one piece --------------------------------------------------------------------------------------------
+
+
+def compute_piece(work: Work, piece: Piece, folder: Path) -> tuple[Piece, float]:
+    """Fit and predict with all configurations of a piece, and write it; what fails is written as its message."""
+    from threadpoolctl import threadpool_limits
+
+    began = time.perf_counter()
+    train, test = work.rows_of(piece)
+    values = np.zeros((len(piece.members), len(test), work.data.n_scores))
+    failed: dict[str, str] = {}
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # learners warn of what their scores show
+        try:
+            x_train, x_test = _first(work, piece.selector, train, test)
+        except Exception as error:
+            failed = {work.configurations[at].name: _told(error) for at in piece.members}
+        for position, at in enumerate(piece.members if not failed else ()):
+            one = work.configurations[at]
+            try:
+                learner = make_last(one, work.setting).fit(x_train, work.data.y[train])
+                values[position] = scores_of(learner, x_test, work.data, work.setting)
+            except Exception as error:  # whatever a learner raises
+                failed[one.name] = _told(error)
+    seconds = time.perf_counter() - began
+    said = np.frombuffer(json.dumps(failed).encode(), dtype=np.uint8)
+    _write(folder / piece.file, values=values, failed=said, seconds=np.array(seconds))
+    return piece, seconds
+
+
+def _first(work: Work, selector: Part, train: Any, test: Any) -> tuple[Any, Any]:
+    """Return training and test columns after the steps that all configurations of a selector share."""
+    x_train, x_test = work.data.rows(train), work.data.rows(test)
+    for _, step in make_first_steps(selector, work.setting):
+        x_train = step.fit(x_train, work.data.y[train]).transform(x_train)
+        x_test = step.transform(x_test)
+    return x_train, x_test
+
+
+def scores_of(model: Any, x: Any, data: SearchData, setting: Setting) -> Any:
+    """Return (n, 1) values or scores of the second class, or (n, K) probabilities; raises ValueError if not finite."""
+    if data.is_value:
+        out = np.asarray(model.predict(x), dtype=float).reshape(-1, 1)
+    elif hasattr(model, "predict_proba"):
+        out = np.zeros((len(x), len(data.classes)))
+        # A class may be missing in the training rows: then it has no probability.
+        out[:, np.searchsorted(data.classes, model.classes_)] = model.predict_proba(x)
+        out = out if len(data.classes) > 2 else out[:, 1:]
+    elif setting.probabilities or len(data.classes) > 2:
+        raise ValueError("it has no predict_proba, which this metric needs")
+    else:
+        out = np.asarray(model.decision_function(x), dtype=float).reshape(-1, 1)
+    if not np.isfinite(out).all():
+        raise ValueError("some predictions are not finite")
+    return out
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".split("\n")[0][:200]
+
+
+def _write(path: Path, **arrays: Any) -> None:
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with unfinished.open("wb") as file:
+        np.savez(file, **arrays)
+    unfinished.replace(path)
+
+
+# --- all pieces -------------------------------------------------------------------------------------------
+
+
+def compute_all(work: Work, folder: Path, jobs: int, progress: Callable[[Progress], None] | None) -> int:
+    """Compute the pieces that the folder does not have yet; return how many it had."""
+    pieces = work.pieces()
+    missing = [piece for piece in pieces if _read(folder / piece.file) is None]
+    found = len(pieces) - len(missing)
+    tell = progress or (lambda _: None)
+    tell(Progress(found, len(pieces), found))
+    for count, (piece, seconds) in enumerate(_run(work, missing, folder, jobs), start=1):
+        tell(Progress(found + count, len(pieces), found, str(piece), seconds))
+    return found
+
+
+def _run(work: Work, missing: Sequence[Piece], folder: Path, jobs: int) -> Iterator[tuple[Piece, float]]:
+    if jobs == 1 or len(missing) < 2:
+        yield from (compute_piece(work, piece, folder) for piece in missing)
+        return
+    from joblib import Parallel, delayed, parallel_config
+
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        run = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        yield from run(delayed(compute_piece)(work, piece, folder) for piece in missing)
+
+
+def read_pieces(work: Work, folder: Path) -> tuple[list[Any], dict[str, str]]:
+    """Return for each repeat (N, C) or (N, C, K) of all configurations, and why some failed: these are zero."""
+    n_repeats = max(repeat for repeat, *_ in work.folds) + 1
+    out: list[Any] = []
+    failed: dict[str, str] = {}
+    for piece in work.pieces():
+        found = _read(folder / piece.file)
+        if found is None:
+            raise ConfigError(f"{folder / piece.file} was removed while the search ran. Start it again.")
+        values, said = found
+        if not out:
+            shape = (work.data.n_rows, len(work.configurations), values.shape[2])
+            out = [np.zeros(shape) for _ in range(n_repeats)]
+        _, test = work.rows_of(piece)
+        out[piece.repeat][np.ix_(test, piece.members)] = values.transpose(1, 0, 2)
+        for name, message in said.items():
+            failed.setdefault(name, f"fold {piece.fold}: {message}")
+    return [one[:, :, 0] if one.shape[2] == 1 else one for one in out], failed
+
+
+def _read(path: Path) -> tuple[Any, dict[str, str]] | None:
+    """Return values and failures of a piece; None if there is none, or one that was damaged since."""
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            return file["values"], json.loads(file["failed"].tobytes())
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+# --- the folder -------------------------------------------------------------------------------------------
+
+
+def open_folder(folder: Path, about: dict[str, Any]) -> Path:
+    """Return a folder that holds this search or is new; refuse one that holds another, and say in what they differ."""
+    said = {"format": FORMAT, **about}
+    path = folder / ABOUT
+    if not path.exists():
+        if folder.is_dir() and any(one.suffix != ".part" for one in folder.iterdir()):
+            raise ConfigError(f"{folder} is not empty and holds no search. Name a new folder.")
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / f"{ABOUT}.{os.getpid()}.part"
+        unfinished.write_text(json.dumps(said, indent=1))
+        unfinished.replace(path)
+        return folder
+    try:
+        then = json.loads(path.read_text())
+    except ValueError:
+        raise ConfigError(f"{path} is damaged. Name another folder, or delete this one.") from None
+    other = [name for name in said if then.get(name) != said[name]]
+    if other:
+        raise ConfigError(
+            f"{folder} holds another search: it differs in {' and '.join(other)}. Name another folder, or delete this "
+            "one."
+        )
+    return folder

@@ -1,0 +1,222 @@
+"""What is searched on: a file, a DataFrame or two arrays become columns, a target, and groups where there are any."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from assay.data.table import MISSING_DATE
+from assay.errors import ConfigError, DataError
+from assay.metrics import get_metric
+from assay.plugins import suggest
+from assay.settings import Settings
+
+__all__ = ["SearchData", "open_data"]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchData:
+    """N rows to learn from.
+
+    Attributes:
+        name: of the file, for messages.
+        x: (N) rows: a DataFrame, or a matrix if one was given.
+        y: (N) classes (text, whole numbers or booleans) or values (float64).
+        classes: in sorted order; empty for values. The second of two is the positive one.
+        groups: (N) codes of rows that belong together, or None.
+        notes: what was left out.
+    """
+
+    name: str
+    x: Any
+    y: Any
+    classes: tuple[Any, ...]
+    groups: Any = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_value(self) -> bool:
+        """Whether the target is a number."""
+        return not self.classes
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.y)
+
+    @property
+    def n_scores(self) -> int:
+        """How many numbers a prediction has: one for each of several classes, else one."""
+        return len(self.classes) if len(self.classes) > 2 else 1
+
+    def rows(self, rows: Any) -> Any:
+        """Return the columns of some rows, which may repeat."""
+        return self.x.iloc[rows] if isinstance(self.x, pd.DataFrame) else self.x[rows]
+
+    def take(self, rows: Any, groups: Any = None) -> SearchData:
+        """Return some rows, which may repeat, with all classes; `groups` replace those there are."""
+        own = self.groups[rows] if groups is None and self.groups is not None else groups
+        return SearchData(self.name, self.rows(rows), self.y[rows], self.classes, own)
+
+    def digest(self) -> str:
+        """Return the sha256 of columns, target and groups."""
+        total = hashlib.sha256(b"assay-search-1\n")
+        frame = pd.DataFrame(self.x)
+        for position, name in enumerate(frame.columns):
+            column = frame.iloc[:, position]
+            total.update(f"{name} {column.dtype}\n".encode())
+            total.update(_bytes(column))
+        total.update(_bytes(pd.Series(self.y)))
+        total.update(b"" if self.groups is None else np.ascontiguousarray(self.groups, dtype="<i8").tobytes())
+        return total.hexdigest()
+
+
+def _bytes(column: Any) -> bytes:
+    if column.dtype.kind in "fiub":
+        return bytes(np.ascontiguousarray(column.to_numpy(dtype="<f8", na_value=np.nan)).tobytes())
+    return "\0".join(
+        "\1" if gone else str(one) for one, gone in zip(column, column.isna(), strict=True)
+    ).encode()
+
+
+def open_data(
+    data: Any, target: Any, groups: Any, metric: str, settings: Settings | None = None
+) -> SearchData:
+    """Return what is to be searched on.
+
+    Args:
+        data: a path (or `bundled/iris`, `openml/t/31`), a DataFrame, or (X, y).
+        target: the name of the target's column; for a matrix, y itself.
+        groups: the name of a column, or (N) names of groups.
+        metric: says whether the target is classes or values. If it is empty, numbers of more than two kinds are values.
+        settings: for files.
+    """
+    notes: tuple[str, ...] = ()
+    if isinstance(data, str | Path):
+        name = str(data)
+        x, y, is_number, notes = _of_file(data, target, settings or Settings.from_environment())
+    else:
+        name = "the data"
+        x, y = _of_memory(data, target)
+        is_number = y.dtype.kind in "fiu"
+    x, group_values = _split_groups(x, groups, name)
+    _check_target(y, name)
+    is_value = get_metric(metric).needs == "values" if metric else is_number and len(np.unique(y)) > 2
+    if is_value and not is_number:
+        raise ConfigError(f"{metric} is of numbers, but the target of {name} has others, as '{y[0]}'.")
+    if not x.shape[1]:
+        raise DataError(f"{name} has no columns to learn from.")
+    if is_value:
+        return SearchData(name, x, y.astype(float), (), group_values, notes)
+    labels = _natural(y)
+    classes = tuple(np.unique(labels))
+    if len(classes) < 2:
+        raise DataError(f"The target of {name} has the same value in all rows. Name another column.")
+    return SearchData(name, x, labels, classes, group_values, notes)
+
+
+def _of_file(source: str | Path, target: Any, settings: Settings) -> tuple[Any, Any, bool, tuple[str, ...]]:
+    from assay.api import load_suite, load_tasks
+    from assay.data.resolve import load
+
+    if target is not None and not isinstance(target, str):
+        raise ConfigError(f"The target of {source} is the name of a column, not {type(target).__name__}.")
+    tasks = load_tasks(load_suite(source, target, settings), settings)
+    if len(tasks) > 1:
+        names = ", ".join(task.name for task in tasks[:5])
+        raise ConfigError(
+            f"{source} has {len(tasks)} tasks ({names} …): a search is on one. Name a data file."
+        )
+    task = tasks[0]
+    table = load(task, settings).table
+    columns = {
+        one.name: _column(one, table.arrays[one.name])
+        for one in table.columns
+        if one.role != "ignore" and one.kind != "text"
+    }
+    text = [one.name for one in task.features if one.kind == "text"]
+    notes = (f"Left out, because they are text: {', '.join(text)}.",) if text else ()
+    y = columns.pop(task.target)
+    kind = table.column(task.target).kind
+    values = np.asarray(y) if kind == "numeric" else np.array([str(one) for one in y])
+    return pd.DataFrame(columns), values, kind == "numeric", notes
+
+
+def _column(column: Any, array: Any) -> Any:
+    """Return a column of a table of ours as pandas has it."""
+    if column.kind == "categorical":
+        return pd.Categorical.from_codes(array, pd.Index(column.categories, dtype=object))
+    if column.kind == "boolean":
+        return np.where(array < 0, np.nan, array).astype(float)
+    if column.kind == "date":
+        return pd.to_datetime(pd.Series(np.where(array == MISSING_DATE, 0, array))).mask(
+            array == MISSING_DATE
+        )
+    return array
+
+
+def _of_memory(data: Any, target: Any) -> tuple[Any, Any]:
+    if isinstance(data, tuple) and len(data) == 2 and target is None:
+        data, target = data
+    if isinstance(data, pd.DataFrame) and isinstance(target, str):
+        if target not in data:
+            names = [str(name) for name in data.columns]
+            raise ConfigError(f"There is no column '{target}' in the data. {suggest(target, names)}")
+        data, target = data.drop(columns=[target]), data[target]
+    if target is None or isinstance(target, str):
+        raise ConfigError(
+            "The target is not known: give a path or a DataFrame with the name of the target's column, or (X, y)."
+        )
+    x = data.reset_index(drop=True) if isinstance(data, pd.DataFrame) else np.asarray(data)
+    if x.ndim != 2:
+        raise DataError(f"The columns have the shape {x.shape}: they need rows and columns.")
+    y = target if isinstance(target, pd.Series) else pd.Series(np.asarray(target).reshape(-1))
+    if len(x) != len(y):
+        raise DataError(f"There are {len(x)} rows and {len(y)} values of the target.")
+    if y.isna().any():
+        raise DataError(f"{int(y.isna().sum())} rows have no target. Leave them out.")
+    if isinstance(x, pd.DataFrame) and x.columns.has_duplicates:
+        raise DataError(f"Two columns are called '{x.columns[x.columns.duplicated()][0]}'. Rename one.")
+    plain = y.to_numpy() if y.dtype.kind in "fiub" else np.array([str(one) for one in y])
+    return x, plain
+
+
+def _split_groups(x: Any, groups: Any, name: str) -> tuple[Any, Any]:
+    if groups is None or (isinstance(groups, str) and not groups):
+        return x, None
+    if isinstance(groups, str):
+        known = [str(one) for one in x.columns] if isinstance(x, pd.DataFrame) else []
+        if groups not in known:
+            raise ConfigError(f"There is no column '{groups}' in {name}. {suggest(groups, known)}")
+        x, groups = x.drop(columns=[groups]), x[groups]
+    given = pd.Series(np.asarray(groups).reshape(-1))
+    if len(given) != len(x):
+        raise DataError(f"There are {len(x)} rows and {len(given)} groups.")
+    if given.isna().any():
+        raise DataError(
+            f"{int(given.isna().sum())} rows have no group. Give each one of its own, or leave them out."
+        )
+    return x, pd.factorize(given.astype(str))[0]
+
+
+def _check_target(y: Any, name: str) -> None:
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise DataError(f"{int((~np.isfinite(y)).sum())} rows of {name} have a target that is not finite.")
+
+
+def _natural(y: Any) -> Any:
+    """Return classes as whole numbers where all are, so that 9 comes before 10; else as they are."""
+    if y.dtype.kind == "f":
+        return y.astype(np.int64) if (y == np.floor(y)).all() else y
+    if y.dtype.kind != "U":
+        return y
+    try:
+        whole = y.astype(np.int64)
+    except ValueError:
+        return y
+    return whole if (whole.astype(str) == y).all() else y

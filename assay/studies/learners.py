@@ -1,0 +1,152 @@
+"""The learners of the paper's search space, in scikit-learn's terms.
+
+What JADBio's parameters were taken to mean (its code is not public):
+
+- Trees and forests: splits by deviance, `log_loss` (squared error for values). MinLeafSize: `min_samples_leaf`.
+- Pruning alpha of a tree, 0.01 or 0.05: a level of significance, for forests have alpha 1 and are not pruned.
+  `ccp_alpha` is set such that a split stays if it gains as much deviance as a χ² test at that level asks for.
+- vars_to_split of a forest, f × sqrt(p): `max_features`, rounded, of the p columns that were selected. n_splits 1: the
+  best threshold, as scikit-learn has it.
+- lambda of logistic regression: the weight of ½‖w‖² against the sum of the losses, `C` = 1 / lambda. For values it is
+  ridge regression.
+- Support vector machines: cost, gamma and degree are `C`, `gamma` and `degree`; the polynomial kernel is
+  (γ x·x' + 1)^d. For values the target has mean 0 and deviation 1, since cost is in its units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+__all__ = ["FAMILIES", "make_learner"]
+
+FAMILIES = ("decision_tree", "random_forest", "linear", "svm_poly", "svm_rbf", "svm_linear")
+# Hard margins on classes that overlap may take libsvm hours; at the limit it returns what it has.
+SVM_STEPS = 100_000
+CALIBRATION_FOLDS = 3
+
+
+class PrunedTreeClassifier(DecisionTreeClassifier):  # type: ignore[misc]
+    """A tree in which splits stay that gain as much deviance as a test at the level `significance` asks for."""
+
+    def __init__(
+        self, min_samples_leaf: int = 2, significance: float = 0.05, random_state: Any = None
+    ) -> None:
+        super().__init__(criterion="log_loss", min_samples_leaf=min_samples_leaf, random_state=random_state)
+        self.significance = significance
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Grow and prune. Impurity is in bits per row, deviance in nats, twice, of all rows."""
+        freedom = max(len(np.unique(y)) - 1, 1)
+        self.ccp_alpha = float(chi2.isf(self.significance, freedom)) / (2 * log(2) * len(y))
+        return super().fit(X, y, sample_weight, check_input)
+
+
+class PrunedTreeRegressor(DecisionTreeRegressor):  # type: ignore[misc]
+    """The same for values; a gain is measured in variances of the target."""
+
+    def __init__(
+        self, min_samples_leaf: int = 2, significance: float = 0.05, random_state: Any = None
+    ) -> None:
+        super().__init__(min_samples_leaf=min_samples_leaf, random_state=random_state)
+        self.significance = significance
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Any:
+        """Grow and prune."""
+        self.ccp_alpha = float(chi2.isf(self.significance, 1)) * float(np.var(y)) / len(y)
+        return super().fit(X, y, sample_weight, check_input)
+
+
+def _n_tried(factor: float, n_columns: int) -> int:
+    return min(max(round(factor * sqrt(n_columns)), 1), n_columns)
+
+
+class ForestClassifier(RandomForestClassifier):  # type: ignore[misc]
+    """A forest that looks at `factor` × sqrt(columns) columns for each split."""
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        min_samples_leaf: int = 2,
+        factor: float = 1.0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_estimators, criterion="log_loss", min_samples_leaf=min_samples_leaf, random_state=random_state
+        )
+        self.factor = factor
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the trees."""
+        self.max_features = _n_tried(self.factor, np.shape(X)[1])
+        return super().fit(X, y, sample_weight)
+
+
+class ForestRegressor(RandomForestRegressor):  # type: ignore[misc]
+    """The same for values."""
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        min_samples_leaf: int = 2,
+        factor: float = 1.0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(n_estimators, min_samples_leaf=min_samples_leaf, random_state=random_state)
+        self.factor = factor
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the trees."""
+        self.max_features = _n_tried(self.factor, np.shape(X)[1])
+        return super().fit(X, y, sample_weight)
+
+
+def make_learner(kind: str, params: Mapping[str, Any], is_value: bool, calibrated: bool, seed: int) -> Any:
+    """Return an estimator that has not learned yet.
+
+    `calibrated`: support vector machines for classes get probabilities, by Platt's sigmoid over three folds of the
+    training rows; without it they have `decision_function` only, which orders rows and is enough for `auc`.
+    """
+    said = dict(params)
+    if kind == "trivial":
+        from sklearn.dummy import DummyClassifier, DummyRegressor
+
+        return DummyRegressor() if is_value else DummyClassifier(strategy="prior")
+    if kind == "decision_tree":
+        tree = PrunedTreeRegressor if is_value else PrunedTreeClassifier
+        return tree(said["min_leaf"], said["alpha"], random_state=seed)
+    if kind == "random_forest":
+        forest = ForestRegressor if is_value else ForestClassifier
+        return forest(said["trees"], said["min_leaf"], said["vars"], random_state=seed)
+    if kind == "linear":
+        from sklearn.linear_model import LogisticRegression, Ridge
+
+        weight = said["lambda"]
+        return Ridge(alpha=weight) if is_value else LogisticRegression(C=1 / weight, max_iter=1000)
+    return _support_vectors(kind.removeprefix("svm_"), said, is_value, calibrated)
+
+
+def _support_vectors(kernel: str, said: dict[str, Any], is_value: bool, calibrated: bool) -> Any:
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC, SVR
+
+    settings = {"C": said["cost"], "kernel": kernel, "max_iter": SVM_STEPS, "cache_size": 100}
+    settings |= {name: said[name] for name in ("gamma", "degree") if name in said}
+    settings |= {"coef0": 1.0} if kernel == "poly" else {}
+    if is_value:
+        # Cost and the width of the tube are in the target's units.
+        return TransformedTargetRegressor(SVR(**settings), transformer=StandardScaler())
+    return _calibrate(SVC(**settings)) if calibrated else SVC(**settings)
+
+
+def _calibrate(machine: Any) -> Any:
+    from sklearn.calibration import CalibratedClassifierCV
+
+    return CalibratedClassifierCV(machine, method="sigmoid", cv=CALIBRATION_FOLDS, ensemble=False)

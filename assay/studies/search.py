@@ -1,0 +1,324 @@
+"""Cross-validation with tuning: try configurations, keep the best, and say how good it is on new rows.
+
+The set of configurations is fixed beforehand. Each predicts every row without having learned from it; the winner has
+the best mean over folds, and is fitted on all rows. Because it was chosen among many, its own score is too good: the
+interval comes from the predictions of all configurations (`assay.uncertainty`).
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from assay.data.digest import digest_json, digest_splits
+from assay.data.split_spec import SplitSpec
+from assay.data.splits import Strata, make_splits
+from assay.errors import ConfigError, UserError
+from assay.settings import Settings
+from assay.studies.crossfit import Progress, Work, compute_all, open_folder, read_pieces
+from assay.studies.inputs import SearchData, open_data
+from assay.studies.spaces import Configuration, Setting, check_names, choose, full, make_pipeline, own
+from assay.uncertainty.bbc import Search, prepare
+from assay.uncertainty.methods import METHODS, find_interval
+from assay.uncertainty.predictions import Predictions, check_predictions
+from assay.uncertainty.result import Interval, Options, turned
+from assay.uncertainty.scorers import make_scorer
+
+__all__ = ["SearchResult", "fit_winner", "fold_rows", "search", "setting_for"]
+
+DEFAULT = 60
+TOLD = 3  # failures that are told one by one
+Configurations = int | str | Mapping[str, Any] | Sequence[Configuration]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What a search found.
+
+    Attributes:
+        winner: the name of the best configuration.
+        model: its pipeline, fitted on all rows.
+        interval: how good the winner is on new rows.
+        scores: the mean over folds of each configuration, the best first.
+        predictions: of all configurations, for rows that they had not learned from.
+        failed: configurations that were left out, and why.
+        metric: what is best was judged by.
+        classes: in sorted order; empty for values.
+        notes: what else one should know.
+        pieces: how many pieces of work there were, and how many of them were found finished in the folder.
+        seconds: this call took, on the clock.
+    """
+
+    winner: str
+    model: Any = field(repr=False)
+    interval: Interval
+    scores: Mapping[str, float] = field(repr=False)
+    predictions: Predictions = field(repr=False)
+    failed: Mapping[str, str]
+    metric: str
+    classes: tuple[Any, ...]
+    notes: tuple[str, ...]
+    pieces: tuple[int, int]
+    seconds: float
+
+    def write_predictions(self, path: Path | str) -> None:
+        """Write all predictions as Parquet or CSV, for `assay interval`: the same winner, the same interval."""
+        import pandas as pd
+
+        data = self.predictions
+        parts = []
+        for repeat, (values, folds) in enumerate(zip(data.values, data.folds, strict=True)):
+            columns: dict[str, Any] = {"y": data.y, "fold": folds}
+            columns |= {"repeat": np.full(len(folds), repeat)} if len(data.values) > 1 else {}
+            columns |= {"group": data.groups} if data.groups is not None else {}
+            if values.ndim == 2:
+                columns |= {name: values[:, at] for at, name in enumerate(data.names)}
+            else:
+                columns |= {
+                    f"{name}|{cls}": values[:, at, code]
+                    for at, name in enumerate(data.names)
+                    for code, cls in enumerate(self.classes)
+                }
+            parts.append(pd.DataFrame(columns))
+        frame = pd.concat(parts, ignore_index=True)
+        if Path(path).suffix == ".csv":
+            frame.to_csv(path, index=False)
+        else:
+            frame.to_parquet(path, index=False)
+
+
+def search(
+    data: Any,
+    target: Any = None,
+    *,
+    metric: str = "",
+    configurations: Configurations = DEFAULT,
+    prepare_columns: bool = True,
+    folds: int = 10,
+    repeats: int = 1,
+    groups: Any = None,
+    seed: int = 0,
+    jobs: int = 1,
+    folder: Path | str | None = None,
+    method: str = "bbc",
+    options: Options | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    settings: Settings | None = None,
+    **said: Any,
+) -> SearchResult:
+    """Find the best of many configurations by cross-validation, fit it, and say how good it is on new rows.
+
+    Args:
+        data: a path, a DataFrame with the name of the target's column, or (X, y).
+        target: the name of the target's column.
+        metric: `auc` for classes and `rmse` for values if left out; `auc` of more than two classes is Hand and Till's.
+        configurations: how many of the 766 of the paper's space, `all` of them, a mapping of names to estimators (see
+            `assay.studies.spaces.grid` and `sample`), or a sequence of configurations.
+        prepare_columns: give estimators of one's own numbers without gaps, as the others get; else the columns as they
+            are.
+        folds: fewer if a class (or the groups) has fewer rows.
+        repeats: of the cross-validation.
+        groups: a column, or (N) names: rows of one group stay on one side.
+        seed: of folds, of learners and of the interval.
+        jobs: processes; -1 is one for each core.
+        folder: keep finished pieces there; the same call again computes what is missing.
+        method: of the interval.
+        options: of the interval; or its fields by name (`alpha=0.1`, `side="two"`).
+        progress: called after each piece.
+        settings: folders of Assay, for files.
+        said: fields of the options.
+
+    Raises:
+        UserError: nothing could be searched, or every configuration failed.
+    """
+    began = time.monotonic()
+    wanted = options or Options(**said)
+    _check(method, folds, repeats, jobs)
+    rows = open_data(data, target, groups, metric, settings)
+    named = metric or ("rmse" if rows.is_value else "auc")
+    tried = _configurations(configurations, seed, prepare_columns)
+    split, notes = fold_rows(rows, folds, repeats, seed)
+    work = Work(rows, tried, split, setting_for(rows, named, seed))
+    with ExitStack() as stack:
+        where = Path(folder) if folder is not None else Path(stack.enter_context(TemporaryDirectory()))
+        open_folder(where, _about(work))
+        found = compute_all(work, where, jobs, progress)
+        values, failed = read_pieces(work, where)
+    judged = prepare(gather(work, values, failed), named)
+    interval = _interval(judged, method, wanted, seed)
+    winner = next(one for one in tried if one.name == judged.data.names[judged.winner])
+    return SearchResult(
+        winner=winner.name,
+        model=fit_winner(rows, winner, work.setting),
+        interval=interval,
+        scores=_by_score(judged),
+        predictions=judged.data,
+        failed=failed,
+        metric=named,
+        classes=rows.classes,
+        notes=(*rows.notes, *notes, *_left_out(failed)),
+        pieces=(len(work.pieces()), found),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _check(method: str, folds: int, repeats: int, jobs: int) -> None:
+    """Refuse what would be found wrong only after the work."""
+    if method not in METHODS:
+        raise ConfigError(f"Unknown method '{method}'. There are: {', '.join(METHODS)}.")
+    if repeats < 1 or folds < 2:
+        raise ConfigError(f"{folds} folds, {repeats} repeats: at least two folds and one repeat are needed.")
+    if jobs == 0 or jobs < -1:
+        raise ConfigError(f"{jobs} jobs: give a number of processes, or -1 for one on each core.")
+
+
+def _by_score(judged: Search) -> dict[str, float]:
+    """Return scores by name, the winner first, then by score: scores that differ by rounding only are equal to it."""
+    order = np.argsort(-turned(judged.metric, judged.scores), kind="stable")
+    others = [at for at in order if at != judged.winner]
+    return {judged.data.names[at]: float(judged.scores[at]) for at in (judged.winner, *others)}
+
+
+def _left_out(failed: Mapping[str, str]) -> list[str]:
+    told = [f"{name} was left out: it failed in {why}" for name, why in list(failed.items())[:TOLD]]
+    more = len(failed) - len(told)
+    return [*told, f"{more} more configurations failed and were left out."] if more else told
+
+
+def setting_for(data: SearchData, metric: str, seed: int) -> Setting:
+    """Return what learners need to know; a metric other than the area of two classes needs probabilities.
+
+    A metric that is not for such a target is refused here, before there is any work.
+    """
+    same = float(data.y.mean()) if data.is_value else 1 / len(data.classes)
+    plain = np.full((data.n_rows, 1, data.n_scores), same)
+    make_scorer(metric, data.y, plain if data.n_scores > 1 else plain[:, :, 0])
+    return Setting(data.is_value, metric != "auc" or len(data.classes) > 2, seed)
+
+
+def _configurations(given: Configurations, seed: int, prepare_columns: bool) -> tuple[Configuration, ...]:
+    if isinstance(given, Mapping):
+        found = own(given, prepare_columns)
+    elif given == "all":
+        found = full()
+    elif isinstance(given, int):
+        found = choose(given, seed)
+    elif not isinstance(given, str) and all(isinstance(one, Configuration) for one in given):
+        found = tuple(given)
+    else:
+        raise ConfigError(
+            f"configurations is {given!r}: give a number, all, or a mapping of names to estimators."
+        )
+    if not found:
+        raise ConfigError("There are no configurations: give at least one.")
+    check_names(found)
+    return found
+
+
+def fold_rows(data: SearchData, folds: int, repeats: int, seed: int) -> tuple[Any, list[str]]:
+    """Return folds as (repeat, fold, training rows, test rows), stratified by class, and what is to be said of them.
+
+    There are as many as the smallest class has rows, if that is fewer: every fold should have all classes.
+    """
+    n_folds, notes = folds, []
+    codes = np.searchsorted(data.classes, data.y) if data.classes else np.zeros(data.n_rows, dtype=np.int64)
+    if data.classes:
+        counts = np.bincount(codes, minlength=len(data.classes))
+        if counts.min() < n_folds:
+            n_folds = int(counts.min())
+            name = data.classes[int(counts.argmin())]
+            notes.append(
+                f"{n_folds} folds instead of {folds}, because class '{name}' has only {n_folds} rows."
+            )
+    n_groups = data.n_rows if data.groups is None else len(np.unique(data.groups))
+    if n_groups < n_folds:
+        n_folds = n_groups
+        what = "groups" if data.groups is not None else "rows"
+        notes.append(f"{n_folds} folds instead of {folds}, because there are only {n_folds} {what}.")
+    # Values have one class: that way groups are dealt out by chance too, and repeats differ.
+    names = tuple(str(one) for one in data.classes) or ("all rows",)
+    no_strata = data.is_value and data.groups is None
+    strata = Strata(data.n_rows, data.name, None if no_strata else codes.astype(np.int32), names, data.groups)
+    out = []
+    for repeat in range(repeats):
+        own_seed = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
+        kind: Any = "cv" if data.groups is None else "grouped"
+        made = make_splits(SplitSpec(kind=kind, folds=max(n_folds, 2), seed=own_seed), strata)
+        out += [(repeat, fold, train, test) for _, fold, train, test in made.folds]
+    return tuple(out), notes
+
+
+def _about(work: Work) -> dict[str, Any]:
+    """Return what makes this search this one, as digests by what the user would call them."""
+    import sklearn
+
+    told = [
+        [one.name, str(one.selector), str(one.learner), _identity(one.estimator)]
+        for one in work.configurations
+    ]
+    return {
+        "data": work.data.digest(),
+        "configurations": digest_json(told),
+        "folds": digest_splits(work.folds),
+        "seed": work.setting.seed,
+        "the kind of metric": "probabilities" if work.setting.probabilities else "order or values",
+        "the version of scikit-learn": sklearn.__version__,
+    }
+
+
+def _identity(estimator: Any) -> str:
+    """Return what an estimator is and how it is set; places in memory are left out, they change from run to run."""
+    if estimator is None:
+        return ""
+    params = sorted((name, repr(value)) for name, value in estimator.get_params(deep=True).items())
+    said = f"{type(estimator).__module__}.{type(estimator).__qualname__} {params}"
+    return re.sub(r" at 0x[0-9a-f]+", "", said)
+
+
+def gather(work: Work, values: Sequence[Any], failed: Mapping[str, str]) -> Predictions:
+    """Return the predictions of the configurations that failed nowhere."""
+    names = [one.name for one in work.configurations]
+    kept = [at for at, name in enumerate(names) if name not in failed]
+    if not kept:
+        name, why = next(iter(failed.items()))
+        raise UserError(f"All {len(names)} configurations failed. The first was {name}, in {why}")
+    n_repeats = len(values)
+    fold_of = np.zeros((n_repeats, work.data.n_rows), dtype=np.int64)
+    for repeat, fold, _, test in work.folds:
+        fold_of[repeat, test] = fold
+    groups = work.data.groups
+    return check_predictions(
+        np.tile(work.data.y, n_repeats),
+        np.concatenate([one[:, kept] for one in values]),
+        fold_of.reshape(-1),
+        names=[names[at] for at in kept],
+        groups=None if groups is None else np.tile(groups, n_repeats),
+        repeats=np.repeat(np.arange(n_repeats), work.data.n_rows),
+    )
+
+
+def _interval(judged: Search, method: str, options: Options, seed: int) -> Interval:
+    """Return the interval, or one without ends that says why: the models are not lost for it."""
+    try:
+        return find_interval(judged, method, options, seed)
+    except UserError as error:
+        return judged.tell(method, options, warnings=(str(error),))
+
+
+def fit_winner(data: SearchData, winner: Configuration, setting: Setting) -> Any:
+    """Return the pipeline of a configuration, fitted on all rows."""
+    import warnings
+
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make_pipeline(winner, setting).fit(data.x, data.y)

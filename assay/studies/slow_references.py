@@ -1,0 +1,113 @@
+"""The two plain ways to judge a search, which fit everything many times over: to check the fast ways against.
+
+Nested cross-validation repeats the search within each of some outer folds, and scores its winner on the rows left out.
+The direct bootstrap repeats it on each of many draws of rows, and scores its winner on the rows not drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from assay.errors import DataError
+from assay.metrics import get_metric
+from assay.studies.crossfit import Work, compute_all, read_pieces, scores_of
+from assay.studies.inputs import SearchData
+from assay.studies.search import fit_winner, fold_rows, gather, setting_for
+from assay.studies.spaces import Configuration
+from assay.uncertainty.bbc import prepare
+from assay.uncertainty.result import Options, read_off
+from assay.uncertainty.scorers import make_scorer
+
+__all__ = ["direct_bootstrap", "find_winner", "nested_cross_validation"]
+
+
+def find_winner(
+    data: SearchData, configurations: Sequence[Configuration], metric: str, folds: int, seed: int
+) -> Configuration:
+    """Return the best configuration by cross-validation."""
+    setting = setting_for(data, metric, seed)
+    work = Work(data, tuple(configurations), fold_rows(data, folds, 1, seed)[0], setting)
+    with TemporaryDirectory() as folder:
+        compute_all(work, Path(folder), 1, None)
+        values, failed = read_pieces(work, Path(folder))
+    predictions = gather(work, values, failed)
+    name = predictions.names[prepare(predictions, metric).winner]
+    return next(one for one in configurations if one.name == name)
+
+
+def nested_cross_validation(
+    data: SearchData,
+    configurations: Sequence[Configuration],
+    metric: str,
+    *,
+    outer: int = 10,
+    inner: int = 10,
+    seed: int = 0,
+) -> tuple[float, Any]:
+    """Return the mean over the outer folds of the score of each one's winner, and these scores."""
+    scores = [
+        _score_winner(data, train, test, configurations, metric, inner, seed)
+        for _, _, train, test in fold_rows(data, outer, 1, seed)[0]
+    ]
+    return float(np.nanmean(scores)), np.array(scores)
+
+
+def direct_bootstrap(
+    data: SearchData,
+    configurations: Sequence[Configuration],
+    metric: str,
+    *,
+    draws: int = 100,
+    folds: int = 10,
+    options: Options | None = None,
+    seed: int = 0,
+) -> tuple[float, float, float, Any]:
+    """Return estimate, lower and upper end, and the score of each draw's winner on the rows that were not drawn.
+
+    Copies of a row stay in one fold of the search: else it would be tested on what it learned, which the papers do not
+    speak of.
+    """
+    random = np.random.default_rng(seed)
+    scores = []
+    for draw in range(draws):
+        rows = random.integers(data.n_rows, size=data.n_rows)
+        left_out = np.setdiff1d(np.arange(data.n_rows), rows)
+        try:
+            scores.append(_score_winner(data, rows, left_out, configurations, metric, folds, seed + draw))
+        except DataError:  # a class with a single row in the bag cannot be searched on
+            continue
+    known = np.array([one for one in scores if np.isfinite(one)])
+    if not len(known):
+        raise DataError(f"{metric} has no value out of any of {draws} bags.")
+    low, high = read_off(get_metric(metric), known, options or Options())
+    return float(known.mean()), low, high, known
+
+
+def _score_winner(
+    data: SearchData,
+    train: Any,
+    test: Any,
+    configurations: Sequence[Configuration],
+    metric: str,
+    folds: int,
+    seed: int,
+) -> float:
+    """Search on some rows, which may repeat, fit the winner on them, and score it on others; NaN if it has no score."""
+    repeated = len(np.unique(train)) < len(train)
+    own = data.take(
+        train, groups=np.unique(train, return_inverse=True)[1] if repeated and data.groups is None else None
+    )
+    winner = find_winner(own, configurations, metric, folds, seed)
+    setting = setting_for(data, metric, seed)
+    model = fit_winner(own, winner, setting)
+    values = np.zeros((data.n_rows, 1, data.n_scores))
+    values[test, 0] = scores_of(model, data.rows(test), data, setting)
+    # All rows are given and only some count, so that a class missing among them is still a class.
+    weight = np.isin(np.arange(data.n_rows), test).astype(np.uint8)[None]
+    scorer = make_scorer(metric, data.y, values if data.n_scores > 1 else values[:, :, 0])
+    return float(scorer.weighted(weight)[0, 0])

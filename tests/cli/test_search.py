@@ -1,0 +1,94 @@
+"""`assay search` as a user calls it: table, two sentences, files, JSON, a folder to continue in, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+from .conftest import Assay
+
+WORDS = ("search", "mine.csv", "--target", "left", "--configurations", "4", "--folds", "3")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(80, 3))
+    y = np.where(x[:, 0] + x[:, 1] + random.normal(size=80) > 0, "yes", "no")
+    frame = pd.DataFrame(
+        {"age": x[:, 0], "size": x[:, 1], "noise": x[:, 2], "patient": np.arange(80) // 2, "left": y}
+    )
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    return frame
+
+
+def test_words_files_and_a_folder_to_continue_in(assay: Assay, tmp_path: Path, file: pd.DataFrame) -> None:
+    more = ("--folder", "kept", "-o", "all.parquet", "--model", "best.joblib")
+    said = assay(*WORDS, *more)
+    assert said.code == 0, said.err
+    lines = said.out.strip().splitlines()
+    assert (
+        "configuration" in lines[0]
+        and "auc↑ in the cross-validation" in lines[0]
+        and lines[1].startswith("1 ")
+    )
+    assert any(line.split()[:2] == ["4", "trivial"] for line in lines) and len(lines) == 8
+    assert (
+        lines[-2].startswith("The best of 4 is ")
+        and "sure of 0." in lines[-2]
+        and lines[-2].endswith("or more.")
+    )
+    assert lines[-1].startswith(
+        "Bootstrap bias correction (1000 draws) of 3-fold cross-validated predictions, n = 80:"
+    )
+    assert "one-sided 95 % interval [0." in lines[-1] and ", 1]" in lines[-1]
+    assert said.err.splitlines()[-1].startswith("[12/12] fold 2, ")
+    again = assay(*WORDS, *more)
+    assert again.out == said.out and again.err == "12 of 12 pieces are done already.\n"
+    model = joblib.load(tmp_path / "best.joblib")
+    assert (model.predict(file.drop(columns="left")) == file["left"]).mean() > 0.6
+    other = assay("interval", "all.parquet")
+    assert other.code == 0 and other.out.startswith("The winner of 4 is ")
+    refused = assay(*WORDS, "--folder", "kept", "--seed", "1")
+    assert refused.code == 2 and "holds another search" in refused.err
+
+
+def test_json_has_the_interval_and_all_scores(assay: Assay, file: pd.DataFrame) -> None:
+    words = ("--json", "--group", "patient", "--metric", "logloss", "--side", "two", "--alpha", "0.1")
+    said = assay(*WORDS, *words, "--method", "naive_folds", "--repeats", "2")
+    found = json.loads(said.out)
+    assert said.code == 0 and said.err == ""
+    assert len(found["scores"]) == 4 and found["winner"] == next(iter(found["scores"]))
+    assert list(found["scores"].values()) == sorted(found["scores"].values())
+    assert found["interval"]["method"] == "naive_folds" and found["interval"]["alpha"] == 0.1
+    assert (found["rows"], found["folds"], found["repeats"]) == (80, 3, 2)
+    assert found["classes"] == ["no", "yes"] and found["failed"] == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--configurations", "many"), "--configurations many: give a number, or all."),
+        (("--target", "gone"), "gone"),
+        (("--metric", "rmse"), "rmse is of numbers"),
+        (("--method", "all"), "Unknown method 'all'"),
+        (("--group", "nobody"), "no column 'nobody'"),
+        (("-o", "nowhere/all.parquet"), "nowhere/all.parquet cannot be written"),
+        (("--side", "three"), "side is 'three'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    assay: Assay, file: pd.DataFrame, words: tuple[str, ...], message: str
+) -> None:
+    said = assay(*WORDS, *words)
+    assert said.code == 2 and message in said.err and "Traceback" not in said.err
+
+
+def test_numbers_are_judged_by_their_error(assay: Assay, file: pd.DataFrame) -> None:
+    said = assay("search", "mine.csv", "--target", "age", "--configurations", "3", "--folds", "3")
+    assert said.code == 0 and "rmse↓" in said.out and " or less." in said.out

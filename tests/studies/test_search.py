@@ -1,0 +1,369 @@
+"""A search from data to interval: inputs, work shared and resumed, processes, failures, groups, and what it writes."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+import assay
+from assay.errors import ConfigError, DataError, UserError
+from assay.intervals import interval
+from assay.settings import Settings
+from assay.studies.inputs import open_data
+from assay.studies.search import SearchResult, fold_rows, search
+from assay.studies.slow_references import direct_bootstrap, nested_cross_validation
+from assay.studies.spaces import Setting, full, make_pipeline, own
+from assay.uncertainty.result import Options
+
+QUICK = ("decision_tree", "linear", "svm_linear")
+
+
+def quick(n: int = 6) -> list:
+    """Configurations without forests, of several selectors."""
+    found = [one for one in full() if one.learner.kind in QUICK]
+    return [*found[:: len(found) // (n - 1)][: n - 1], full()[-1]]
+
+
+def table(kind: str = "binary", n: int = 90, seed: int = 0) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    x = pd.DataFrame(random.normal(size=(n, 4)), columns=list("abcd"))
+    x["colour"] = random.choice(["red", "green", "blue"], size=n)
+    signal_ = x["a"] - x["b"] + 2 * (x["colour"] == "red") + random.normal(size=n)
+    if kind == "values":
+        x["y"] = signal_
+    elif kind == "binary":
+        x["y"] = np.where(signal_ > 0.5, "yes", "no")
+    else:
+        x["y"] = np.digitize(signal_, (-0.5, 1)) + 8  # 8, 9, 10: as text they would be in another order
+    return x
+
+
+def same(one: SearchResult, other: SearchResult) -> bool:
+    values = zip(one.predictions.values, other.predictions.values, strict=True)
+    return (
+        all((a == b).all() for a, b in values)
+        and one.winner == other.winner
+        and one.scores == other.scores
+        and (one.interval.estimate, one.interval.lower) == (other.interval.estimate, other.interval.lower)
+    )
+
+
+def test_a_search_on_a_bundled_table(shared_settings: Settings) -> None:
+    told = []
+    found = assay.search(
+        "bundled/breast_cancer",
+        configurations=quick(4),
+        folds=3,
+        progress=told.append,
+        settings=shared_settings,
+    )
+    assert found.metric == "auc" and found.winner == next(iter(found.scores)) and len(found.scores) == 4
+    assert found.scores["trivial"] == 0.5 and found.interval.winner_name == found.winner
+    assert 0.9 < found.interval.lower < found.interval.estimate < 1 == found.interval.upper
+    assert found.failed == {} and found.predictions.n_rows == 569 and found.predictions.n_folds == 3
+    assert [one.done for one in told] == list(range(len(told))) and told[-1].done == told[
+        -1
+    ].total == found.pieces[0]
+
+
+@pytest.mark.parametrize(("kind", "metric"), [("binary", "auc"), ("three", "auc"), ("values", "rmse")])
+def test_predictions_are_those_of_the_whole_pipeline_and_the_file_gives_the_same_interval(
+    kind: str, metric: str, tmp_path: Path
+) -> None:
+    data = table(kind)
+    # Three numbers are values unless the metric says otherwise.
+    found = search(
+        data, "y", metric=metric if kind == "three" else "", configurations=quick(), folds=4, repeats=2
+    )
+    assert found.metric == metric and found.predictions.names == tuple(one.name for one in quick())
+    own_data = open_data(data, "y", None, metric)
+    repeat, _, train, test = fold_rows(own_data, 4, 2, 0)[0][5]
+    setting = Setting(kind == "values", kind == "three", 0)
+    for at, one in enumerate(quick()):
+        model = make_pipeline(one, setting).fit(own_data.rows(train), own_data.y[train])
+        if kind == "values":
+            wanted = model.predict(own_data.rows(test))
+        elif hasattr(model, "predict_proba"):
+            wanted = model.predict_proba(own_data.rows(test))
+            wanted = wanted if kind == "three" else wanted[:, 1]
+        else:
+            wanted = model.decision_function(own_data.rows(test))
+        assert (found.predictions.values[repeat][test, at] == wanted).all()
+    for name in ("all.parquet", "all.csv"):
+        found.write_predictions(tmp_path / name)
+        again = interval(tmp_path / name, metric=metric)
+        assert again.winner_name == found.winner
+        # CSV keeps all digits, and reads back the last of them not always.
+        wanted = (
+            found.interval.lower,
+            found.interval.upper,
+            found.interval.estimate,
+            found.interval.cv_score,
+        )
+        got = (again.lower, again.upper, again.estimate, again.cv_score)
+        assert got == (wanted if name == "all.parquet" else pytest.approx(wanted, rel=1e-9))
+    new = found.model.predict(data.drop(columns="y").head(3))
+    assert len(new) == 3 and (kind == "values" or set(new) <= set(data["y"]))
+    assert found.classes == (() if kind == "values" else tuple(sorted(set(data["y"]))))
+
+
+def test_every_way_to_give_the_data_is_the_same(tmp_path: Path, shared_settings: Settings) -> None:
+    data = table()
+    data["a"] = data["a"].mask(np.arange(len(data)) % 9 == 0)
+    data.to_csv(tmp_path / "mine.csv", index=False)
+    said = {"configurations": quick(4), "folds": 3}
+    whole = search(data, "y", **said)
+    assert same(whole, search((data.drop(columns="y"), data["y"]), **said))
+    assert same(whole, search(data.drop(columns="y"), list(data["y"]), **said))
+    assert same(whole, search(tmp_path / "mine.csv", "y", settings=shared_settings, **said))
+    numbers = search((data[["b", "c"]].to_numpy(), data["y"] == "yes"), **said)
+    assert numbers.classes == (False, True)
+
+
+def test_processes_give_the_same_bits(tmp_path: Path) -> None:
+    said = {"configurations": quick(5), "folds": 3, "metric": "logloss"}
+    one, two = search(table(), "y", **said), search(table(), "y", jobs=2, folder=tmp_path / "kept", **said)
+    assert same(one, two)
+    assert 0 < one.interval.estimate < 1 and one.interval.lower == 0
+
+
+KILLED = """
+import sys, time
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+sys.path.insert(0, {tests!r})
+from assay.studies.search import search
+from test_search import Slow, table
+
+search(table(), "y", configurations={{"slow": Slow(0.4), "tree": DecisionTreeClassifier(random_state=0)}}, folds=6,
+       folder="kept")
+"""
+
+
+class Slow(ClassifierMixin, BaseEstimator):
+    """Takes its time; the class rate is all it knows."""
+
+    def __init__(self, wait_s: float = 0.0) -> None:
+        self.wait_s = wait_s
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> Slow:
+        time.sleep(self.wait_s)
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.rate_ = counts / len(y)
+        return self
+
+    def predict_proba(self, x: np.ndarray) -> np.ndarray:
+        return np.tile(self.rate_, (len(x), 1)) + np.arange(len(x))[:, None] * [-1e-6, 1e-6]
+
+
+def test_a_killed_search_goes_on_where_it_was(tmp_path: Path) -> None:
+    tests, root = Path(__file__).parent, Path(__file__).parents[2]
+    code = KILLED.format(tests=str(tests))
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(root), "HOME": "/nowhere"}
+    )
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("kept/*.npz"))) < 2 and time.monotonic() < deadline:
+        assert child.poll() is None
+        time.sleep(0.02)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    done = len(list(tmp_path.glob("kept/*.npz")))
+    assert 2 <= done < 6
+    sys.modules.setdefault("test_search", sys.modules[__name__])
+    configurations = {"slow": _of_child(0.4), "tree": DecisionTreeClassifier(random_state=0)}
+    again = search(table(), "y", configurations=configurations, folds=6, folder=tmp_path / "kept")
+    assert again.pieces == (6, done)
+    fresh = search(table(), "y", configurations=configurations, folds=6)
+    assert same(again, fresh) and fresh.pieces == (6, 0)
+
+
+def _of_child(wait_s: float) -> Slow:
+    """Return the estimator under the name by which the other process knows it."""
+    kind = type(
+        "Slow", (Slow,), {"__module__": "test_search", "__qualname__": "Slow", "__init__": Slow.__init__}
+    )
+    return kind(wait_s)
+
+
+def test_a_finished_search_computes_nothing_and_a_damaged_piece_again(tmp_path: Path) -> None:
+    said = {"configurations": quick(4), "folds": 3, "folder": tmp_path / "kept"}
+    first = search(table(), "y", **said)
+    pieces = first.pieces[0]
+    next(tmp_path.glob("kept/*.npz")).write_bytes(b"PK\x03\x04 cut")
+    for found in (pieces - 1, pieces):
+        again = search(table(), "y", **said)
+        assert again.pieces == (pieces, found) and same(first, again)
+    bbc_f = search(table(), "y", method="naive_folds", **said)
+    assert bbc_f.pieces == (pieces, pieces) and bbc_f.interval.method == "naive_folds"
+    assert not list(tmp_path.glob("kept/*.part"))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"seed": 1}, "folds and seed"),
+        ({"folds": 4}, "folds"),
+        ({"configurations": {"tree": DecisionTreeClassifier(max_depth=2)}}, "configurations"),
+        ({"metric": "logloss"}, "the kind of metric"),
+        ({"data": table(seed=1)}, "data and folds"),
+    ],
+)
+def test_the_folder_of_another_search_is_refused(tmp_path: Path, change: dict, what: str) -> None:
+    said = {"data": table(), "target": "y", "configurations": {"tree": DecisionTreeClassifier()}, "folds": 3}
+    search(**said, folder=tmp_path / "kept")
+    with pytest.raises(ConfigError, match=f"holds another search: it differs in {what}. Name another folder"):
+        search(**said | change, folder=tmp_path / "kept")
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="is not empty and holds no search"):
+        search(**said, folder=tmp_path)
+
+
+class Picky(Slow):
+    """Fails where a row is not among those it learns from: in one fold."""
+
+    def __init__(self, wanted: float = 0.0, wait_s: float = 0.0) -> None:
+        super().__init__(wait_s)
+        self.wanted = wanted
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> Slow:
+        if not (x[:, 0] == self.wanted).any():
+            raise ArithmeticError("the first row is not here\nsecond line")
+        return super().fit(x, y)
+
+
+def test_a_configuration_that_fails_is_left_out_and_named() -> None:
+    x, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    some = {"good": LogisticRegression(), "picky": Picky(x[0, 0]), "area": SVC()}
+    found = search((x, y), configurations=some, prepare_columns=False, folds=3)
+    assert set(found.failed) == {"picky"} and found.predictions.names == ("good", "area")
+    assert "ArithmeticError: the first row is not here" in found.failed["picky"]
+    assert any("picky" in note for note in found.notes)
+    assert np.isfinite(found.predictions.values[0]).all()
+    found = search((x, y), configurations=some, prepare_columns=False, folds=3, metric="logloss")
+    assert set(found.failed) == {"picky", "area"} and "predict_proba" in found.failed["area"]
+    with pytest.raises(
+        UserError, match=r"All 1 configurations failed. The first was area, in fold 0: ValueError: it"
+    ):
+        search((x, y), configurations={"area": SVC()}, metric="logloss", folds=3)
+
+
+@pytest.mark.parametrize("kind", ["binary", "three", "values"])
+def test_groups_are_never_on_both_sides(kind: str, tmp_path: Path) -> None:
+    data = table(kind, n=120)
+    data["patient"] = [f"p{number}" for number in np.random.default_rng(0).integers(30, size=120)]
+    said = {
+        "metric": "rmse" if kind == "values" else "auc",
+        "configurations": quick(3),
+        "folds": 4,
+        "repeats": 2,
+    }
+    found = search(data, "y", groups="patient", **said)
+    codes = pd.factorize(data["patient"])[0]
+    for folds in found.predictions.folds:
+        assert pd.DataFrame({"group": codes, "fold": folds}).groupby("group")["fold"].nunique().max() == 1
+    assert (found.predictions.folds[0] != found.predictions.folds[1]).any()
+    assert "patient" not in found.model[0].get_feature_names_out().tolist()
+    found.write_predictions(tmp_path / "all.parquet")
+    assert interval(tmp_path / "all.parquet", metric=found.metric).lower == found.interval.lower
+    given = search(data.drop(columns="patient"), "y", groups=data["patient"], **said)
+    assert same(found, given)
+
+
+def test_small_classes_have_fewer_folds() -> None:
+    data = table()
+    data["y"] = np.where(np.arange(90) < 4, "rare", "usual")
+    found = search(data, "y", configurations=quick(3))
+    assert found.predictions.n_folds == 4
+    assert "4 folds instead of 10, because class 'rare' has only 4 rows." in found.notes
+    assert search(table("values", n=8), "y", configurations=quick(3)).predictions.n_folds == 8
+
+
+def test_a_method_that_cannot_be_used_does_not_lose_the_models() -> None:
+    found = search(table(), "y", configurations=quick(3), folds=3, method="bbc_f")
+    assert found.interval.lower is None and "with fewer than 5" in found.interval.warnings[-1]
+    assert found.model.predict(table().head(2)).shape == (2,)
+    two = search(table(), "y", configurations=quick(3), folds=3, alpha=0.2, side="two")
+    assert two.interval.alpha == 0.2 and two.interval.upper < 1
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"target": "z"}, "no column 'z'"),
+        ({"target": None}, "target is not known"),
+        ({"metric": "rmse"}, "rmse is of numbers"),
+        ({"metric": "accuracy"}, "Did you mean 'acc'"),
+        (
+            {"data": table("three"), "metric": "pr_auc", "progress": pytest.fail},
+            "pr_auc is not for 3 classes",
+        ),
+        ({"method": "magic"}, "Unknown method 'magic'"),
+        ({"configurations": "most"}, "'most': give a number, all"),
+        ({"configurations": []}, "no configurations"),
+        ({"folds": 1}, "1 folds, 1 repeats"),
+        ({"jobs": 0}, "0 jobs"),
+        ({"groups": "nobody"}, "no column 'nobody'"),
+        ({"groups": [1, 2]}, "90 rows and 2 groups"),
+        ({"alpha": 2}, "alpha is 2"),
+    ],
+)
+def test_what_cannot_be_searched_is_said(said: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        search(**{"data": table(), "target": "y", "configurations": quick(2)} | said)
+
+
+def test_targets_that_cannot_be_learned_are_refused() -> None:
+    with pytest.raises(DataError, match="the same value in all rows"):
+        search(table().assign(y="yes"), "y")
+    with pytest.raises(DataError, match="1 rows have no target"):
+        search(table().assign(y=[None, *table()["y"][1:]]), "y")
+    with pytest.raises(ConfigError, match="has 5 tasks"):
+        search("bundled")
+
+
+def test_slow_references_agree_with_the_fast_way() -> None:
+    data = open_data(table(n=100, seed=2), "y", None, "auc")
+    tried = own(
+        {"depth 1": DecisionTreeClassifier(max_depth=1, random_state=0), "linear": LogisticRegression()}
+    )
+    estimate, scores = nested_cross_validation(data, tried, "auc", outer=4, inner=3)
+    assert len(scores) == 4 and estimate == scores.mean()
+    mean, low, high, values = direct_bootstrap(data, tried, "auc", draws=10, folds=3, seed=1)
+    assert len(values) == 10 and low == np.sort(values)[0] and high == 1 and low < mean < high
+    fast = search((data.x, data.y), configurations={one.name: one.estimator for one in tried}, folds=4)
+    assert fast.winner == "linear"
+    for slow in (estimate, mean):
+        assert abs(slow - fast.interval.estimate) < 0.06
+    numbers = open_data(table("values", n=60), "y", None, "")
+    two = direct_bootstrap(numbers, quick(3), "rmse", draws=5, folds=3, options=Options(side="two"))
+    assert 0 < two[1] <= two[0] <= two[2] and np.isfinite(
+        nested_cross_validation(numbers, quick(2), "rmse", outer=2, inner=2)[0]
+    )
+
+
+def test_on_noise_the_winner_looks_good_and_the_estimate_does_not() -> None:
+    tried = {f"{depth} {leaf}": DecisionTreeClassifier(max_depth=depth, min_samples_leaf=leaf, random_state=depth)
+             for depth in (1, 2, 3, 5, 8) for leaf in (1, 3, 8)}  # fmt: skip
+    scores, estimates = [], []
+    for seed in range(6):
+        x = np.random.default_rng(seed).normal(size=(60, 8))
+        found = search((x, np.arange(60) % 2), configurations=tried, folds=5, seed=seed)
+        scores.append(found.interval.cv_score)
+        estimates.append(found.interval.estimate)
+        assert found.interval.lower < 0.5
+    # One of them has a deviation of about 0.08, so the mean of six has one of 0.03.
+    assert np.mean(scores) > 0.54 and np.mean(estimates) < 0.53
+    assert np.mean(scores) - np.mean(estimates) > 0.04
