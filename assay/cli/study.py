@@ -13,6 +13,7 @@ from assay.cli.output import print_json, print_table
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
+    from assay.studies.real_coverage import Source
     from assay.uncertainty.coverage import Coverage
 
 __all__ = ["register"]
@@ -31,38 +32,56 @@ def intervals(
     preset: Annotated[
         str,
         typer.Argument(
-            help="paper (its Table 2), beyond (what that leaves open), guided (they look back) or times (Figure 3)."
+            help="paper (its Table 2), beyond (what that leaves open), guided (they look back), times (Figure 3), real."
         ),
     ] = "paper",
-    repetitions: Annotated[int, typer.Option(min=1, help="Simulated searches in each setting.")] = 200,
+    repetitions: Annotated[int, typer.Option(min=1, help="Searches in each setting.")] = 200,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only these methods.")] = None,
     only: Annotated[str, typer.Option(help="Only settings whose name has this text, as N=50.")] = "",
+    data: Annotated[
+        list[str] | None, typer.Option(metavar="FILE:TARGET", help="For real: a data file and its target.")
+    ] = None,
+    train: Annotated[
+        int, typer.Option(min=10, help="For real: rows to search on; the others are the truth.")
+    ] = 50,
+    configurations: Annotated[int, typer.Option(min=2, help="For real: how many of the 766.")] = 60,
     jobs: Annotated[int, typer.Option("--jobs", "-p", min=1, help="Processes.")] = 1,
     folder: Annotated[Path, typer.Option(help="Where finished work is kept; it is not done twice.")] = Path(
-        "coverage"
+        "interval-study"
     ),
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write all numbers as CSV.")] = None,
     figure: Figure = None,
     json: Annotated[bool, typer.Option(help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Simulate searches whose truth is known, and count how often each method's interval holds it.
+    """Count how often each method's interval holds the truth: in simulated searches, or on real data.
+
+    On real data a few rows are searched on, with the paper's configurations, and the many others are the truth.
 
     \b
     Examples:
       assay study intervals paper --repetitions 200 --jobs 2
       assay study intervals beyond -m bbc -m bbc_f --only acc
+      assay study intervals real --data spambase.csv:class --train 50 --repetitions 30
     """
     from assay.cli.progress import Counted
     from assay.studies.interval_coverage import PRESETS, run_coverage, write_table
     from assay.uncertainty.coverage import average_ranks
 
-    if preset not in PRESETS:
-        raise ConfigError(f"There is no preset '{preset}': choose {', '.join(PRESETS)}.")
-    settings = [one for one in PRESETS[preset]() if only in one.name]
-    if not settings:
-        raise ConfigError(f"No setting of {preset} has '{only}' in its name.")
+    methods = tuple(method or ())
     with Counted("pieces of work", quiet=json) as progress:
-        found = run_coverage(settings, folder, repetitions, tuple(method or ()), jobs, progress)
+        if preset == "real":
+            from assay.studies.real_coverage import run_real
+
+            found = run_real(
+                _sources(data, train, configurations), folder, repetitions, methods, jobs, progress
+            )
+        elif preset in PRESETS:
+            settings = [one for one in PRESETS[preset]() if only in one.name]
+            if not settings:
+                raise ConfigError(f"No setting of {preset} has '{only}' in its name.")
+            found = run_coverage(settings, folder, repetitions, methods, jobs, progress)
+        else:
+            raise ConfigError(f"There is no preset '{preset}': choose {', '.join(PRESETS)} or real.")
     if output is not None:
         write_table(output, found)
     draw_to(figure, found, "times" if preset == "times" else "")
@@ -81,6 +100,17 @@ def intervals(
         "binomial test); how far the bound lay from the truth; how much too good the estimate was; the true score of "
         "whom the method chose."
     )
+
+
+def _sources(data: list[str] | None, train: int, configurations: int) -> list[Source]:
+    from assay.studies.real_coverage import Source
+
+    pairs = [one.rpartition(":") for one in data or ()]
+    if not pairs or not all(path and target for path, _, target in pairs):
+        raise ConfigError(
+            "Name the data: --data FILE:TARGET, as spambase.csv:class; it may be given several times."
+        )
+    return [Source(path, target, train, n_configurations=configurations) for path, _, target in pairs]
 
 
 def _line(one: Coverage) -> list[str]:

@@ -27,7 +27,7 @@ from assay.uncertainty.coverage import Coverage, summarise
 from assay.uncertainty.methods import METHODS, find_interval
 from assay.uncertainty.result import Options
 
-__all__ = ["PRESETS", "run_coverage", "run_one", "write_table"]
+__all__ = ["AS_PUBLISHED", "PRESETS", "options_of", "run_coverage", "run_one", "write_rows", "write_table"]
 
 BATCH = 10  # repetitions that are one piece of work
 AS_PUBLISHED = "/reference"
@@ -130,7 +130,11 @@ def _run_piece(setting: Setting, begin: int, end: int, methods: Sequence[str], f
 
     with threadpool_limits(1):
         rows = [row for number in range(begin, end) for row in run_one(setting, number, methods)]
-    path = _path(setting, begin, end, methods, folder)
+    write_rows(_path(setting, begin, end, methods, folder), rows)
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write a piece of work by rename, so that nobody ever sees half of it."""
     partial = path.with_suffix(f".{os.getpid()}.partial")
     partial.write_text(json.dumps(rows), encoding="utf-8")
     partial.replace(path)
@@ -147,7 +151,7 @@ def run_one(setting: Setting, number: int, methods: Iterable[str]) -> list[dict[
         begin = time.process_time()
         row: dict[str, Any] = {"setting": setting.name, "method": method, "number": number, "higher": higher}
         try:
-            found = find_interval(search, method.removesuffix(AS_PUBLISHED), _options(method), seed % 2**32)
+            found = find_interval(search, method.removesuffix(AS_PUBLISHED), options_of(method), seed % 2**32)
         except UserError as error:
             rows.append({**row, "problem": str(error)})
             continue
@@ -160,7 +164,8 @@ def run_one(setting: Setting, number: int, methods: Iterable[str]) -> list[dict[
     return rows
 
 
-def _options(method: str) -> Options:
+def options_of(method: str) -> Options:
+    """Return how a method is run; `/reference` behind its name is as the published code does."""
     if method.endswith(AS_PUBLISHED):
         return Options(few_folds=True, rule="reference", published=True)
     return Options(few_folds=True)

@@ -32,3 +32,4 @@ def test_command_prints_tables_and_json(assay: Assay, tmp_path: Path) -> None:
         assert assay(*own).code == 0 and (tmp_path / file).stat().st_size > 1000
     assert "no preset" in assay("study", "intervals", "magic").err
     assert "No setting" in assay("study", "intervals", "paper", "--only", "N=7").err
+    assert "--data FILE:TARGET" in assay("study", "intervals", "real").err
