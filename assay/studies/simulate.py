@@ -124,7 +124,8 @@ def _areas(setting: Setting, y: Any, level: Any, noise: Any) -> tuple[Any, Any]:
 
     apart = sqrt(2) * norm.ppf(level)
     if setting.classes == 2:
-        return noise + y[:, None] * apart, level
+        # The first class lies below 0, the second around it, as in the published code: its thresholds are at 0.
+        return noise - (1 - y[:, None]) * apart, level
     return noise + (np.arange(setting.classes) == y[:, None])[:, None, :] * apart[:, None], level
 
 
