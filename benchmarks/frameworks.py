@@ -31,7 +31,6 @@ LONGER = {
     "autosklearn2": "2m1c",
     "flaml": "3m1c",
     "mljar": "3m1c",
-    "pycaret": "3m1c",
 }
 ASSAY = [sys.executable, "-m", "assay"]
 LICENCE = """

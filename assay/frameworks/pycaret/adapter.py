@@ -11,9 +11,10 @@ from pycaret.regression import RegressionExperiment
 METRICS = {"auc": "AUC", "logloss": "Likelihood", "acc": "Accuracy", "f1": "F1", "mcc": "MCC",
            "rmse": "RMSE", "mse": "MSE", "mae": "MAE", "r2": "R2", "rmsle": "RMSLE", "mape": "MAPE"}  # fmt: skip
 TARGET = "target"
-# PyCaret turns what its models print into messages of this log: without a stream of its own it would print them again.
+# PyCaret turns all that is printed into messages of its log: one that prints would feed itself for ever.
 LOG = logging.getLogger("pycaret")
-LOG.addHandler(logging.StreamHandler())
+LOG.addHandler(logging.NullHandler())
+LOG.propagate = False
 
 
 def fit(train, budget, params):
