@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assay.analyses import analyse
     from assay.api import compare, load_suite, load_tasks, plan, run, score
-    from assay.data.task import Task
     from assay.errors import AssayError, UserError
     from assay.frameworks.spec import find_framework
     from assay.intervals import interval
     from assay.jobs.constraint import Constraint
-    from assay.jobs.plan import Plan
     from assay.reports import write_report
     from assay.runs.executors.local import Local
     from assay.settings import Settings
@@ -42,13 +40,11 @@ _HOMES = {
     "run": "assay.api",
     "score": "assay.api",
     "write_report": "assay.reports",
-    "Task": "assay.data.task",
     "AssayError": "assay.errors",
     "UserError": "assay.errors",
     "find_framework": "assay.frameworks.spec",
     "interval": "assay.intervals",
     "Constraint": "assay.jobs.constraint",
-    "Plan": "assay.jobs.plan",
     "Local": "assay.runs.executors.local",
     "Settings": "assay.settings",
     "search": "assay.studies.search",
@@ -60,11 +56,9 @@ __all__ = [
     "AssayError",
     "Constraint",
     "Local",
-    "Plan",
     "Settings",
     "Store",
     "Suite",
-    "Task",
     "UserError",
     "analyse",
     "compare",

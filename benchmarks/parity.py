@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay import Local, Plan, Store, Suite, find_framework, plan, run
+from assay import Local, Store, Suite, find_framework, plan, run
 from assay.data.task import TaskRequest
+from assay.jobs.plan import Plan
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 TUNED = ("credit-g", "blood-transfusion-service-center", "segment", "steel-plates-fault", "boston", "quake")

@@ -142,5 +142,5 @@ def test_the_report_of_all_results_is_small_and_whole(assay: Assay, tmp_path: Pa
     assert said.code == 0, said.err
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert len(page.encode()) < 5e6 and page.count("<svg") >= 9
-    assert page.count("Nothing to show") == 3, "batches, budgets and traces are not in these data"
+    assert page.count("Nothing to show") == 4, "batches, budgets, traces and models are not in these data"
     assert "AutoGluon_benchmark comes out first on 104 tasks" in page

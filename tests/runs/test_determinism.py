@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay import Local, Plan, Settings, Store, api
+from assay import Local, Settings, Store, api
+from assay.jobs.plan import Plan
 
 FRAMEWORKS = "constant,decision_tree,linear,hist_gradient_boosting,random_forest,tuned_random_forest"
 PARAMS = {
