@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +51,7 @@ def open_search(source: Path | str | Predictions, metric: str) -> Search:
         repeats=found.repeats,
     )  # fmt: skip
     search = prepare(data, metric)
-    return search if not found.notes else _noted(search, found.notes)
-
-
-def _noted(search: Search, notes: tuple[str, ...]) -> Search:
-    from dataclasses import replace
-
-    return replace(search, warnings=(*notes, *search.warnings))
+    return replace(search, warnings=(*found.notes, *search.warnings))
 
 
 def split_of(given: Any, n_rows: int, name: str = "") -> Any:

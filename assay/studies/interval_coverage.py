@@ -27,7 +27,16 @@ from assay.uncertainty.coverage import Coverage, summarise
 from assay.uncertainty.methods import METHODS, find_interval
 from assay.uncertainty.result import Options
 
-__all__ = ["AS_PUBLISHED", "PRESETS", "options_of", "run_coverage", "run_one", "write_rows", "write_table"]
+__all__ = [
+    "AS_PUBLISHED",
+    "PRESETS",
+    "check_methods",
+    "options_of",
+    "run_coverage",
+    "run_one",
+    "write_rows",
+    "write_table",
+]
 
 BATCH = 10  # repetitions that are one piece of work
 AS_PUBLISHED = "/reference"
@@ -93,11 +102,8 @@ def run_coverage(
 
     `bbc/reference` and the like do as the published code does.
     """
-    unknown = [name for name in methods if name.removesuffix(AS_PUBLISHED) not in METHODS]
-    if unknown:
-        raise ConfigError(f"Unknown method '{unknown[0]}'. There are: {', '.join(METHODS)}.")
+    wanted = check_methods(methods)
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = tuple(methods) or tuple(METHODS)
     pieces = [
         (setting, begin, min(begin + BATCH, repetitions), wanted, folder)
         for setting in settings
@@ -112,6 +118,14 @@ def run_coverage(
             if progress is not None:
                 progress(done, len(pieces))
     return summarise(row for piece in pieces for row in _rows(*piece))
+
+
+def check_methods(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the methods that are asked for, by default all; raises ConfigError where one is not known."""
+    unknown = [name for name in names if name.removesuffix(AS_PUBLISHED) not in METHODS]
+    if unknown:
+        raise ConfigError(f"Unknown method '{unknown[0]}'. There are: {', '.join(METHODS)}.")
+    return tuple(names) or tuple(METHODS)
 
 
 def _rows(setting: Setting, *piece: Any) -> Iterator[dict[str, Any]]:

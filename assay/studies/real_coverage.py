@@ -23,12 +23,12 @@ from assay.metrics.registry import get_metric
 from assay.settings import Settings
 from assay.studies.crossfit import scores_of
 from assay.studies.inputs import SearchData, open_data
-from assay.studies.interval_coverage import AS_PUBLISHED, options_of, write_rows
+from assay.studies.interval_coverage import AS_PUBLISHED, check_methods, options_of, write_rows
 from assay.studies.search import fit_winner, search, setting_for
 from assay.studies.spaces import choose
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.coverage import Coverage, summarise
-from assay.uncertainty.methods import METHODS, find_interval
+from assay.uncertainty.methods import find_interval
 from assay.uncertainty.scorers import make_scorer
 
 __all__ = ["Source", "run_real"]
@@ -62,8 +62,8 @@ def run_real(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Coverage]:
     """Run what is missing in the folder, then summarise all that was asked for."""
+    wanted = check_methods(methods)
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = tuple(methods) or tuple(METHODS)
     pieces = [(source, number, wanted, folder) for number in range(repetitions) for source in sources]
     missing = [piece for piece in pieces if not _path(*piece).exists()]
     done = len(pieces) - len(missing)
