@@ -24,6 +24,7 @@ __all__ = ["Search", "bbc", "bbc_f", "bbc_vc", "prepare"]
 DRAWS = 1000
 FEWEST_FOLDS = 5
 MOST_EXACT = 10
+BLOCK = 2048  # draws of folds that are worked on together
 # A value out of the bag is a mean over the rows that were left out, about a share 1/e of them: its variance is n E[1/m]
 # - 1 times that of a mean over all rows.
 TOO_WIDE = e - 1
@@ -227,11 +228,15 @@ def _out_of_bag(metric: Metric, matrix: Any, draws: Any) -> Any:
     """Return, for each draw of folds, the mean over the folds left out of the best on those drawn."""
     good = turned(metric, matrix)
     kept = _not_dominated(good)
-    inside = draws.astype(float)
-    scores = inside @ good[:, kept] / inside.sum(axis=1, keepdims=True)
-    chosen = kept[first_best(scores)]
-    left_out = draws == 0
-    return np.where(left_out, matrix.T[chosen], 0.0).sum(axis=1) / left_out.sum(axis=1)
+    out = np.empty(len(draws))
+    for begin in range(0, len(draws), BLOCK):
+        block = draws[begin : begin + BLOCK]
+        inside = block / block.sum(axis=1, keepdims=True, dtype=float)
+        left_out = block == 0
+        chosen = first_best(inside @ good[:, kept])
+        means = (left_out / left_out.sum(axis=1, keepdims=True)) @ matrix[:, kept]
+        out[begin : begin + BLOCK] = means[np.arange(len(block)), chosen]
+    return out
 
 
 def _not_dominated(good: Any) -> Any:

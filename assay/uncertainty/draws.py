@@ -103,7 +103,8 @@ def _counts(n_draws: int, n: int, random: np.random.Generator) -> Any:
     )  # of n drawn none comes more than 255 times, or n is below 256
     for begin in range(0, n_draws, 128):
         size = min(128, n_draws - begin)
-        drawn = random.integers(0, n, size=(size, n)) + np.arange(size)[:, None] * n
+        drawn = random.integers(0, n, size=(size, n))
+        drawn += np.arange(0, size * n, n)[:, None]
         out[begin : begin + size] = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
     return out
 
@@ -135,19 +136,18 @@ def draw_folds(n_draws: int, n_folds: int, random: np.random.Generator, leave_on
 @lru_cache(maxsize=4)
 def all_fold_draws(n_folds: int, leave_one_out: bool = True) -> tuple[Any, Any]:
     """Return every multiset of folds as multiplicities, and its probability; with one fold at least left out."""
-    left, columns = np.array([n_folds]), list[Any]()
-    for _ in range(
-        n_folds - 1
-    ):  # each multiset so far becomes one for every number of times the next fold may come
+    orders = np.array([factorial(times) for times in range(n_folds + 1)], dtype=float)
+    left, columns, same = np.array([n_folds]), list[Any](), np.ones(1)
+    for _ in range(n_folds - 1):
+        # Each multiset so far becomes one for every number of times that the next fold may come.
         sizes = left + 1
         of = np.repeat(np.arange(len(left)), sizes)
         times = np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         columns = [column[of] for column in columns] + [times.astype(np.uint8)]
-        left = left[of] - times
-    every = np.stack([*columns, left.astype(np.uint8)], axis=1)
-    ways = np.array([factorial(k) for k in range(n_folds + 1)], dtype=float)
-    probability = factorial(n_folds) / ways[every].prod(axis=1) / float(n_folds) ** n_folds
+        left, same = left[of] - times, same[of] * orders[times]
+    every = np.stack([*columns, left.astype(np.uint8)])
+    chance = factorial(n_folds) / (same * orders[left]) / float(n_folds) ** n_folds
     if leave_one_out:
-        kept = (every == 0).any(axis=1)
-        every, probability = every[kept], probability[kept]
-    return every, probability / probability.sum()
+        full = int(np.flatnonzero((every == 1).all(axis=0))[0])  # the one multiset that leaves no fold out
+        every, chance = np.delete(every, full, axis=1), np.delete(chance, full)
+    return every.T, chance / chance.sum()

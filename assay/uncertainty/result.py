@@ -115,22 +115,26 @@ def turned(metric: Metric, values: Any) -> Any:
 
 def first_best(scores: Any) -> Any:
     """Return the position of the best along the last axis: of equal ones the first, NaN never."""
-    known = np.where(np.isnan(scores), -np.inf, scores)
-    return np.argmax(known >= known.max(axis=-1, keepdims=True) - TIE, axis=-1)
+    best = np.max(scores, axis=-1, keepdims=True)
+    if np.isnan(best).any():  # one NaN makes the maximum NaN
+        scores = np.where(np.isnan(scores), -np.inf, scores)
+        best = np.max(scores, axis=-1, keepdims=True)
+    return np.argmax(scores >= best - TIE, axis=-1)
 
 
 def quantiles(values: Any, shares: Sequence[float], rule: Rule, probabilities: Any = None) -> list[float]:
     """Return quantiles of draws, or of values with probabilities."""
-    order = np.argsort(values, kind="stable")
-    ranked = values[order]
     if probabilities is not None:
-        reached = np.cumsum(probabilities[order])
+        order = np.argsort(values)
+        ranked, reached = values[order], np.cumsum(probabilities[order])
         at = [int(np.searchsorted(reached, share - ROUNDING)) for share in shares]
-    elif rule == "reference":
-        at = [int(share * len(order)) for share in shares]
     else:
-        at = [ceil(share * len(order) - ROUNDING) - 1 for share in shares]
-    return [float(ranked[min(max(one, 0), len(order) - 1)]) for one in at]
+        ranked = np.sort(values)
+        at = [
+            int(share * len(ranked)) if rule == "reference" else ceil(share * len(ranked) - ROUNDING) - 1
+            for share in shares
+        ]
+    return [float(ranked[min(max(one, 0), len(ranked) - 1)]) for one in at]
 
 
 def read_off(metric: Metric, values: Any, options: Options, probabilities: Any = None) -> tuple[float, float]:
