@@ -44,7 +44,10 @@ def intervals(
     train: Annotated[
         int, typer.Option(min=10, help="For real: rows to search on; the others are the truth.")
     ] = 50,
-    configurations: Annotated[int, typer.Option(min=2, help="For real: how many of the 766.")] = 60,
+    configurations: Annotated[int, typer.Option(min=2, help="For real: how many are tried.")] = 60,
+    strategy: Annotated[
+        str, typer.Option(help="For real: static (of the 766), random, or guided by earlier scores (optuna).")
+    ] = "static",
     jobs: Annotated[int, typer.Option("--jobs", "-p", min=1, help="Processes.")] = 1,
     folder: Annotated[Path, typer.Option(help="Where finished work is kept; it is not done twice.")] = Path(
         "interval-study"
@@ -72,9 +75,8 @@ def intervals(
         if preset == "real":
             from assay.studies.real_coverage import run_real
 
-            found = run_real(
-                _sources(data, train, configurations), folder, repetitions, methods, jobs, progress
-            )
+            sources = _sources(data, train, configurations, strategy)
+            found = run_real(sources, folder, repetitions, methods, jobs, progress)
         elif preset in PRESETS:
             settings = [one for one in PRESETS[preset]() if only in one.name]
             if not settings:
@@ -102,7 +104,7 @@ def intervals(
     )
 
 
-def _sources(data: list[str] | None, train: int, configurations: int) -> list[Source]:
+def _sources(data: list[str] | None, train: int, configurations: int, strategy: str) -> list[Source]:
     from assay.studies.real_coverage import Source
 
     pairs = [one.rpartition(":") for one in data or ()]
@@ -110,7 +112,10 @@ def _sources(data: list[str] | None, train: int, configurations: int) -> list[So
         raise ConfigError(
             "Name the data: --data FILE:TARGET, as spambase.csv:class; it may be given several times."
         )
-    return [Source(path, target, train, n_configurations=configurations) for path, _, target in pairs]
+    return [
+        Source(path, target, train, n_configurations=configurations, strategy=strategy)  # type: ignore[arg-type]
+        for path, _, target in pairs
+    ]
 
 
 def _line(one: Coverage) -> list[str]:

@@ -22,7 +22,16 @@ from assay.errors import ConfigError
 from assay.studies.inputs import SearchData
 from assay.studies.spaces import Configuration, Part, Setting, make_first_steps, make_last
 
-__all__ = ["Piece", "Progress", "Work", "compute_all", "open_folder", "read_pieces", "scores_of"]
+__all__ = [
+    "Piece",
+    "Progress",
+    "Work",
+    "compute_all",
+    "first_steps",
+    "open_folder",
+    "read_pieces",
+    "scores_of",
+]
 
 FORMAT = 1
 ABOUT = "search.json"
@@ -100,7 +109,7 @@ def compute_piece(work: Work, piece: Piece, folder: Path) -> tuple[Piece, float]
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # learners warn of what their scores show
         try:
-            x_train, x_test = _first(work, piece.selector, train, test)
+            x_train, x_test = first_steps(work.data, piece.selector, work.setting, train, test)
         except Exception as error:
             failed = {work.configurations[at].name: _told(error) for at in piece.members}
         for position, at in enumerate(piece.members if not failed else ()):
@@ -116,11 +125,11 @@ def compute_piece(work: Work, piece: Piece, folder: Path) -> tuple[Piece, float]
     return piece, seconds
 
 
-def _first(work: Work, selector: Part, train: Any, test: Any) -> tuple[Any, Any]:
+def first_steps(data: SearchData, selector: Part, setting: Setting, train: Any, test: Any) -> tuple[Any, Any]:
     """Return training and test columns after the steps that all configurations of a selector share."""
-    x_train, x_test = work.data.rows(train), work.data.rows(test)
-    for _, step in make_first_steps(selector, work.setting):
-        x_train = step.fit(x_train, work.data.y[train]).transform(x_train)
+    x_train, x_test = data.rows(train), data.rows(test)
+    for _, step in make_first_steps(selector, setting):
+        x_train = step.fit(x_train, data.y[train]).transform(x_train)
         x_test = step.transform(x_test)
     return x_train, x_test
 

@@ -6,11 +6,7 @@ study's folder: what was done is not done again, and several processes may share
 
 from __future__ import annotations
 
-import json
-import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from hashlib import sha256
 from itertools import product
@@ -19,27 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from assay.errors import ConfigError, UserError
-from assay.metrics.registry import get_metric
-from assay.studies.simulate import Setting, draw_search
+from assay.studies.pieces import Piece, run_pieces
+from assay.studies.simulate import Setting, Strategy, draw_search
+from assay.studies.verdicts import check_methods, judge
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.coverage import Coverage, summarise
-from assay.uncertainty.methods import METHODS, find_interval
-from assay.uncertainty.result import Options
 
-__all__ = [
-    "AS_PUBLISHED",
-    "PRESETS",
-    "check_methods",
-    "options_of",
-    "run_coverage",
-    "run_one",
-    "write_rows",
-    "write_table",
-]
+__all__ = ["PRESETS", "run_coverage", "run_one", "write_table"]
 
 BATCH = 10  # repetitions that are one piece of work
-AS_PUBLISHED = "/reference"
 
 
 def paper() -> list[Setting]:
@@ -57,7 +41,7 @@ def beyond() -> list[Setting]:
         Setting("rmse", classes=0), Setting("r2", classes=0),
     ]  # fmt: skip
     sizes = [Setting(n=n, beta=(24, 6)) for n in (50, 500, 5000)]
-    folds = [Setting(folds=k, beta=(24, 6)) for k in (3, 5, 10, 20)]
+    folds = [Setting(folds=k, beta=(24, 6)) for k in (3, 5, 20)]  # ten are among the sizes
     correlated = [Setting(n=n, rho=0.8, beta=(24, 6)) for n in (50, 500)]
     small = [
         Setting("auc", classes=4, n=60), Setting("acc", n=50), Setting("logloss", n=50),
@@ -67,10 +51,11 @@ def beyond() -> list[Setting]:
 
 
 def guided() -> list[Setting]:
-    """Return searches that are guided by earlier results, beside static ones of the same size."""
+    """Return searches that are guided by earlier results, each beside one by chance on the same kind of surface."""
+    strategies: tuple[Strategy, ...] = ("random", "guided")
     return [
-        Setting(n=n, beta=(24, 6), rho=rho, strategy="guided")
-        for n, rho in product((50, 500), (0.0, 0.5, 0.9))
+        Setting(n=n, beta=(24, 6), rho=rho, strategy=strategy)
+        for n, rho, strategy in product((50, 500), (0.0, 0.5, 0.9), strategies)
     ]
 
 
@@ -98,91 +83,29 @@ def run_coverage(
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Coverage]:
-    """Run what is missing in the folder, then summarise all that was asked for.
-
-    `bbc/reference` and the like do as the published code does.
-    """
+    """Run what is missing in the folder, then summarise all that was asked for."""
     wanted = check_methods(methods)
-    folder.mkdir(parents=True, exist_ok=True)
+    batches = [(begin, min(begin + BATCH, repetitions)) for begin in range(0, repetitions, BATCH)]
     pieces = [
-        (setting, begin, min(begin + BATCH, repetitions), wanted, folder)
+        Piece(run_batch, (setting, begin, end, wanted), (asdict(setting), begin, end, wanted))
         for setting in settings
-        for begin in range(0, repetitions, BATCH)
+        for begin, end in batches
     ]
-    missing = [piece for piece in pieces if not _path(*piece).exists()]
-    done = len(pieces) - len(missing)
-    with ProcessPoolExecutor(jobs) as pool:
-        for future in as_completed([pool.submit(_run_piece, *piece) for piece in missing]):
-            future.result()
-            done += 1
-            if progress is not None:
-                progress(done, len(pieces))
-    return summarise(row for piece in pieces for row in _rows(*piece))
+    return summarise(run_pieces(pieces, folder, jobs, progress))
 
 
-def check_methods(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the methods that are asked for, by default all; raises ConfigError where one is not known."""
-    unknown = [name for name in names if name.removesuffix(AS_PUBLISHED) not in METHODS]
-    if unknown:
-        raise ConfigError(f"Unknown method '{unknown[0]}'. There are: {', '.join(METHODS)}.")
-    return tuple(names) or tuple(METHODS)
+def run_batch(setting: Setting, begin: int, end: int, methods: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the rows of some repetitions."""
+    return [row for number in range(begin, end) for row in run_one(setting, number, methods)]
 
 
-def _rows(setting: Setting, *piece: Any) -> Iterator[dict[str, Any]]:
-    size = {"n": setting.n, "c": setting.c, "folds": setting.n_folds}
-    for row in json.loads(_path(setting, *piece).read_text(encoding="utf-8")):
-        yield {**row, **size}
-
-
-def _path(setting: Setting, begin: int, end: int, methods: Sequence[str], folder: Path) -> Path:
-    said = json.dumps([asdict(setting), begin, end, list(methods)], sort_keys=True)
-    return folder / f"{sha256(said.encode()).hexdigest()[:20]}.json"
-
-
-def _run_piece(setting: Setting, begin: int, end: int, methods: Sequence[str], folder: Path) -> None:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        rows = [row for number in range(begin, end) for row in run_one(setting, number, methods)]
-    write_rows(_path(setting, begin, end, methods, folder), rows)
-
-
-def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write a piece of work by rename, so that nobody ever sees half of it."""
-    partial = path.with_suffix(f".{os.getpid()}.partial")
-    partial.write_text(json.dumps(rows), encoding="utf-8")
-    partial.replace(path)
-
-
-def run_one(setting: Setting, number: int, methods: Iterable[str]) -> list[dict[str, Any]]:
+def run_one(setting: Setting, number: int, methods: Sequence[str]) -> list[dict[str, Any]]:
     """Return what each method said of one simulated search; the same number is the same search."""
     seed = int.from_bytes(sha256(f"{asdict(setting)}|{number}".encode()).digest()[:8], "big")
     drawn = draw_search(setting, np.random.default_rng(seed))
+    about = {"setting": setting.name, "number": number}
     search = prepare(drawn.data, setting.metric)
-    higher = get_metric(setting.metric).higher_is_better
-    rows = []
-    for method in methods:
-        begin = time.process_time()
-        row: dict[str, Any] = {"setting": setting.name, "method": method, "number": number, "higher": higher}
-        try:
-            found = find_interval(search, method.removesuffix(AS_PUBLISHED), options_of(method), seed % 2**32)
-        except UserError as error:
-            rows.append({**row, "problem": str(error)})
-            continue
-        bound = found.lower if higher else found.upper
-        said = {
-            "bound": bound, "estimate": found.estimate, "truth": float(drawn.truth[found.winner]),
-            "seconds": time.process_time() - begin, "problem": "" if bound is not None else found.warnings[-1],
-        }  # fmt: skip
-        rows.append({**row, **said})
-    return rows
-
-
-def options_of(method: str) -> Options:
-    """Return how a method is run; `/reference` behind its name is as the published code does."""
-    if method.endswith(AS_PUBLISHED):
-        return Options(few_folds=True, rule="reference", published=True)
-    return Options(few_folds=True)
+    return judge(search, methods, seed % 2**32, lambda winner: float(drawn.truth[winner]), about)
 
 
 def write_table(path: Path, found: Sequence[Coverage]) -> None:

@@ -7,10 +7,7 @@ the rows that were left. A repetition is one file in the study's folder: what wa
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -18,17 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from assay.errors import DataError, UserError
-from assay.metrics.registry import get_metric
+from assay.errors import ConfigError, DataError
 from assay.settings import Settings
 from assay.studies.crossfit import scores_of
+from assay.studies.guided import search_guided
 from assay.studies.inputs import SearchData, open_data
-from assay.studies.interval_coverage import AS_PUBLISHED, check_methods, options_of, write_rows
+from assay.studies.pieces import Piece, run_pieces
 from assay.studies.search import fit_winner, search, setting_for
-from assay.studies.spaces import choose
+from assay.studies.simulate import STRATEGIES, Strategy
+from assay.studies.spaces import Configuration, choose
+from assay.studies.verdicts import check_methods, judge
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.coverage import Coverage, summarise
-from assay.uncertainty.methods import find_interval
+from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.scorers import make_scorer
 
 __all__ = ["Source", "run_real"]
@@ -39,18 +38,28 @@ TRIES = 1000
 
 @dataclass(frozen=True)
 class Source:
-    """A data set, how many of its rows are searched on, and by what."""
+    """A data set, how many of its rows are searched on, and by what.
+
+    `static` takes configurations of the paper's space, the same in every repetition; `guided` and `random` let a
+    sampler propose them.
+    """
 
     path: str
     target: str
     n_train: int
     metric: str = "auc"
     n_configurations: int = 60
+    strategy: Strategy = "static"
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ConfigError(f"The strategy is '{self.strategy}': choose one of {', '.join(STRATEGIES)}.")
 
     @property
     def name(self) -> str:
         """What it is called."""
-        return f"{Path(self.path).stem}, N={self.n_train}, C={self.n_configurations}, {self.metric}"
+        shown = f"{Path(self.path).stem}, N={self.n_train}, C={self.n_configurations}, {self.metric}"
+        return shown if self.strategy == "static" else f"{shown}, {self.strategy}"
 
 
 def run_real(
@@ -63,30 +72,12 @@ def run_real(
 ) -> list[Coverage]:
     """Run what is missing in the folder, then summarise all that was asked for."""
     wanted = check_methods(methods)
-    folder.mkdir(parents=True, exist_ok=True)
-    pieces = [(source, number, wanted, folder) for number in range(repetitions) for source in sources]
-    missing = [piece for piece in pieces if not _path(*piece).exists()]
-    done = len(pieces) - len(missing)
-    with ProcessPoolExecutor(jobs) as pool:
-        for future in as_completed([pool.submit(_run_piece, *piece) for piece in missing]):
-            future.result()
-            done += 1
-            if progress is not None:
-                progress(done, len(pieces))
-    return summarise(row for piece in pieces for row in json.loads(_path(*piece).read_text(encoding="utf-8")))
-
-
-def _path(source: Source, number: int, methods: Sequence[str], folder: Path) -> Path:
-    said = json.dumps([source.name, source.target, number, list(methods)], sort_keys=True)
-    return folder / f"real-{sha256(said.encode()).hexdigest()[:20]}.json"
-
-
-def _run_piece(source: Source, number: int, methods: Sequence[str], folder: Path) -> None:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        rows = run_one(source, number, methods)
-    write_rows(_path(source, number, methods, folder), rows)
+    pieces = [
+        Piece(run_one, (source, number, wanted), (source.name, source.target, number, wanted))
+        for number in range(repetitions)
+        for source in sources
+    ]
+    return summarise(run_pieces(pieces, folder, jobs, progress))
 
 
 def run_one(source: Source, number: int, methods: Sequence[str]) -> list[dict[str, Any]]:
@@ -94,45 +85,44 @@ def run_one(source: Source, number: int, methods: Sequence[str]) -> list[dict[st
     data = open_data(source.path, source.target, None, source.metric, Settings.from_environment())
     seed = int.from_bytes(sha256(f"{source.name}|{number}".encode()).digest()[:4], "big")
     train, held_out = draw_training(data, source.n_train, np.random.default_rng(seed))
-    tried = {one.name: one for one in choose(source.n_configurations, 0)}
-    found = search(
-        (train.x, train.y), metric=source.metric, configurations=tuple(tried.values()), folds=FOLDS, seed=seed,
-    )  # fmt: skip
-    judged = prepare(found.predictions, source.metric)
-    setting = setting_for(train, source.metric, seed)
-    truths: dict[str, float] = {}
+    predictions, tried = _search(source, train, seed)
+    truths = _Truths(train, held_out, source.metric, seed)
+    return judge(
+        prepare(predictions, source.metric),
+        methods,
+        seed,
+        lambda winner: truths.of(tried[predictions.names[winner]]),
+        {"setting": source.name, "number": number},
+    )
 
-    def truth_of(name: str) -> float:
-        if name not in truths:
-            model = fit_winner(train, tried[name], setting)
-            said = scores_of(model, held_out.x, train, setting)
+
+def _search(source: Source, train: SearchData, seed: int) -> tuple[Predictions, dict[str, Configuration]]:
+    if source.strategy != "static":
+        n = source.n_configurations
+        return search_guided(train, source.metric, n, FOLDS, seed, source.strategy)
+    tried = choose(source.n_configurations, 0)
+    found = search((train.x, train.y), metric=source.metric, configurations=tried, folds=FOLDS, seed=seed)
+    return found.predictions, {one.name: one for one in tried}
+
+
+class _Truths:
+    """The scores of configurations, fitted on all training rows, on those that were left; each is fitted once."""
+
+    def __init__(self, train: SearchData, held_out: SearchData, metric: str, seed: int) -> None:
+        self._train, self._held_out, self._metric = train, held_out, metric
+        self._setting = setting_for(train, metric, seed)
+        self._known: dict[str, float] = {}
+
+    def of(self, one: Configuration) -> float:
+        """Return the score of a configuration."""
+        if one.name not in self._known:
+            model = fit_winner(self._train, one, self._setting)
+            said = scores_of(model, self._held_out.x, self._train, self._setting)
             values = said[:, None, :] if said.shape[1] > 1 else said
-            every = np.ones((1, held_out.n_rows), dtype=np.uint8)
-            truths[name] = float(make_scorer(source.metric, held_out.y, values).weighted(every)[0, 0])
-        return truths[name]
-
-    higher = get_metric(source.metric).higher_is_better
-    size = {"n": source.n_train, "c": len(judged.data.names), "folds": judged.data.n_folds}
-    rows = []
-    for method in methods:
-        row: dict[str, Any] = {
-            "setting": source.name,
-            "method": method,
-            "number": number,
-            "higher": higher,
-            **size,
-        }
-        begin = time.process_time()
-        try:
-            said = find_interval(judged, method.removesuffix(AS_PUBLISHED), options_of(method), seed)
-        except UserError as error:
-            rows.append({**row, "problem": str(error)})
-            continue
-        seconds = time.process_time() - begin
-        bound = said.lower if higher else said.upper
-        rows.append({**row, "bound": bound, "estimate": said.estimate, "truth": truth_of(said.winner_name),
-                     "seconds": seconds, "winner": said.winner_name})  # fmt: skip
-    return rows
+            every = np.ones((1, self._held_out.n_rows), dtype=np.uint8)
+            scorer = make_scorer(self._metric, self._held_out.y, values)
+            self._known[one.name] = float(scorer.weighted(every)[0, 0])
+        return self._known[one.name]
 
 
 def draw_training(data: SearchData, n: int, random: np.random.Generator) -> tuple[SearchData, SearchData]:

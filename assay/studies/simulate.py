@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from assay.errors import ConfigError, NotInstalled
+from assay.errors import ConfigError
+from assay.metrics.registry import get_metric
+from assay.studies.guided import Guide, open_guide
 from assay.uncertainty.predictions import Predictions, check_predictions
+from assay.uncertainty.scorers import make_scorer
 
-__all__ = ["Setting", "draw_search"]
+__all__ = ["STRATEGIES", "Setting", "Strategy", "draw_search"]
 
-Strategy = Literal["static", "guided"]
+Strategy = Literal["static", "random", "guided"]
+STRATEGIES = get_args(Strategy)
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class Setting:
         folds: K; 0 is the paper's, ten or as many as the rarest class has rows.
         classes: how many; 0 for numbers.
         rho: how much of the noise the configurations share.
-        strategy: `guided`: each configuration is proposed by a sampler that saw the scores of the earlier ones.
+        strategy: `guided`: each configuration is proposed by a sampler that saw the scores of the earlier ones;
+            `random`: proposed by chance on the same kind of surface.
     """
 
     metric: str = "auc"
@@ -70,7 +75,7 @@ class Setting:
         """What it is called: what differs from the paper's first setting."""
         kind = f"{self.metric}, {self.classes} classes" if self.classes > 2 else self.metric
         shared = f", ρ={self.rho:g}" if self.rho else ""
-        guided = ", guided" if self.strategy == "guided" else ""
+        guided = f", {self.strategy}" if self.strategy != "static" else ""
         balance = f", b={self.balance:g}" if self.classes == 2 else ""
         return f"{kind}, Beta{self.beta}, N={self.n}, C={self.c}{balance}, K={self.n_folds}{shared}{guided}"
 
@@ -87,8 +92,8 @@ def draw_search(setting: Setting, random: np.random.Generator) -> Drawn:
     """Draw one search."""
     y, folds = _rows(setting, random)
     kind = KINDS[setting.metric]
-    if setting.strategy == "guided":
-        return _guided(setting, y, folds, kind, random)
+    if setting.strategy != "static":
+        return _proposed(setting, setting.strategy, y, folds, kind, random)
     level = random.beta(*setting.beta, size=setting.c)
     noise = _noise(setting, random)
     values, truth = kind(setting, y, level, noise)
@@ -181,24 +186,17 @@ DIMENSIONS = 3
 WAVES = 60
 
 
-def _guided(setting: Setting, y: Any, folds: Any, kind: Kind, random: np.random.Generator) -> Drawn:
+def _proposed(
+    setting: Setting, guide: Guide, y: Any, folds: Any, kind: Kind, random: np.random.Generator
+) -> Drawn:
     """Let a sampler propose one configuration after the other on a smooth surface of true performances.
 
     The noise of near configurations is alike: it is a smooth function of where they lie. So a sampler that goes where
     scores were high goes where the noise was, too.
     """
-    try:
-        import optuna
-    except ImportError:
-        raise NotInstalled("Guided searches need optuna: pip install 'assay-bench[search]'.") from None
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
     surface, rough = _surface(setting, random), _smooth_noise(setting, random)
-    study = optuna.create_study(
-        direction="maximize" if setting.metric in ("auc", "acc", "r2") else "minimize",
-        sampler=optuna.samplers.TPESampler(seed=int(random.integers(2**31))),
-    )
-    from assay.uncertainty.scorers import make_scorer
-
+    higher = get_metric(setting.metric).higher_is_better
+    study = open_guide(guide, higher, int(random.integers(2**31)))
     inside = (np.arange(setting.n_folds)[:, None] == folds).astype(np.uint8)
     values, truth = [], []
     for _ in range(setting.c):

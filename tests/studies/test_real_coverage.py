@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,12 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from assay.errors import DataError
+from assay.errors import ConfigError, DataError
 from assay.settings import Settings
+from assay.studies.guided import search_guided
 from assay.studies.inputs import open_data
 from assay.studies.real_coverage import Source, draw_training, run_one, run_real
+from assay.uncertainty.bbc import prepare
 
 
 @pytest.fixture
@@ -49,3 +52,35 @@ def test_finished_searches_are_not_run_again(source: Source, tmp_path: Path) -> 
     first = run_real([source], tmp_path / "study", 2, ["bbc"], progress=lambda *one: told.append(one))
     again = run_real([source], tmp_path / "study", 2, ["bbc"], progress=lambda *one: told.append(one))
     assert told == [(1, 2), (2, 2)] and first == again and first[0].repetitions == 2
+
+
+def test_guided_searches_are_judged_like_others(source: Source) -> None:
+    pytest.importorskip("optuna")
+    guided = replace(source, strategy="guided", n_configurations=12)
+    rows = run_one(guided, 0, ["bbc", "naive_folds"])
+    assert rows[0]["setting"].endswith(", guided") and rows[0]["c"] == 12
+    assert 0.8 < rows[0]["truth"] <= 1 and rows[0]["bound"] < 1
+    assert _plain(run_one(guided, 0, ["bbc"])[0]) == _plain(rows[0]), "the same number is the same search"
+    by_chance = run_one(replace(guided, strategy="random"), 0, ["bbc"])[0]
+    assert by_chance["winner"] != rows[0]["winner"]
+    with pytest.raises(ConfigError, match="choose one of static, random, guided"):
+        replace(source, strategy="clever")
+
+
+def test_proposals_are_scored_as_the_winner_is_chosen(source: Source) -> None:
+    optuna = pytest.importorskip("optuna")
+    data = open_data(source.path, source.target, None, "auc", Settings.from_environment())
+    train, _ = draw_training(data, 60, np.random.default_rng(0))
+    told: list[float] = []
+    real = optuna.Study.tell
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            optuna.Study, "tell", lambda own, trial, score: (told.append(score), real(own, trial, score))[1]
+        )
+        predictions, tried = search_guided(train, "auc", 8, 10, 1)
+    np.testing.assert_allclose(prepare(predictions, "auc").scores, told, atol=1e-12)
+    assert list(tried) == list(predictions.names)
+
+
+def _plain(row: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in row.items() if key != "seconds"}

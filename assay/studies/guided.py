@@ -1,0 +1,92 @@
+"""Searches in which each configuration is proposed after a look at the scores of the earlier ones.
+
+The correction of the winner's score takes the configurations as given. Here they depend on the scores: whether the
+correction still holds is what the study of guided searches asks. The same proposals by chance are its control.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.errors import NotInstalled
+from assay.metrics.registry import get_metric
+from assay.studies.crossfit import Work, first_steps, scores_of
+from assay.studies.inputs import SearchData
+from assay.studies.search import fold_rows, gather, setting_for
+from assay.studies.spaces import ALL, Configuration, Part, make_last
+from assay.uncertainty.predictions import Predictions
+from assay.uncertainty.scorers import make_scorer
+
+__all__ = ["Guide", "open_guide", "search_guided"]
+
+Guide = Literal["guided", "random"]
+
+
+def open_guide(guide: Guide, higher: bool, seed: int) -> Any:
+    """Return an optuna study: `guided` by its tree-structured Parzen estimator, or `random`, which ignores scores."""
+    try:
+        import optuna
+    except ImportError:
+        raise NotInstalled("Guided searches need optuna: pip install 'assay-bench[search]'.") from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    samplers: dict[str, Any] = {"guided": optuna.samplers.TPESampler, "random": optuna.samplers.RandomSampler}
+    direction: Literal["minimize", "maximize"] = "maximize" if higher else "minimize"
+    return optuna.create_study(direction=direction, sampler=samplers[guide](seed=seed))
+
+
+def search_guided(
+    data: SearchData, metric: str, n: int, folds: int, seed: int, guide: Guide = "guided"
+) -> tuple[Predictions, dict[str, Configuration]]:
+    """Return the out-of-fold predictions of n proposed configurations, and the configurations by name.
+
+    The score a proposal is judged by is the mean over folds, as the winner is chosen later.
+    """
+    from threadpoolctl import threadpool_limits
+
+    split, _ = fold_rows(data, folds, 1, seed)
+    setting = setting_for(data, metric, seed)
+    study = open_guide(guide, get_metric(metric).higher_is_better, seed)
+    tried: list[Configuration] = []
+    values = np.zeros((data.n_rows, n, data.n_scores))
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # learners warn of what their scores show
+        ready = [(first_steps(data, ALL, setting, train, test), train, test) for _, _, train, test in split]
+        for number in range(n):
+            trial = study.ask()
+            learner = propose(trial)
+            tried.append(Configuration(f"{number} {learner}", ALL, learner))
+            for (x_train, x_test), train, test in ready:
+                model = make_last(tried[-1], setting).fit(x_train, data.y[train])
+                values[test, number] = scores_of(model, x_test, data, setting)
+            study.tell(trial, _mean_over_folds(metric, data, values[:, number], split))
+    work = Work(data, tuple(tried), split, setting)
+    shown = values if data.n_scores > 1 else values[:, :, 0]
+    return gather(work, [shown], {}), {one.name: one for one in tried}
+
+
+def _mean_over_folds(metric: str, data: SearchData, said: Any, split: Any) -> float:
+    inside = np.zeros((len(split), data.n_rows), dtype=np.uint8)
+    for at, (_, _, _, test) in enumerate(split):
+        inside[at, test] = 1
+    shown = said[:, None, :] if data.n_scores > 1 else said
+    return float(np.mean(make_scorer(metric, data.y, shown).weighted(inside)))
+
+
+def propose(trial: Any) -> Part:
+    """Return a learner of the paper's families without forests, which take long; its parameters from ranges."""
+    kind = trial.suggest_categorical("kind", ["linear", "svm_linear", "svm_rbf", "decision_tree"])
+
+    def power(name: str, low: float, high: float) -> tuple[str, float]:
+        return name, trial.suggest_float(f"{kind}_{name}", low, high, log=True)
+
+    if kind == "linear":
+        return Part(kind, (power("lambda", 1e-3, 1e3),))
+    if kind == "svm_linear":
+        return Part(kind, (power("cost", 1e-3, 1e2),))
+    if kind == "svm_rbf":
+        return Part(kind, (power("cost", 1e-2, 1e2), power("gamma", 1e-3, 1e1)))
+    leaf = trial.suggest_int("decision_tree_min_leaf", 1, 10)
+    return Part(kind, (("min_leaf", leaf), power("alpha", 1e-3, 0.5)))
