@@ -1,0 +1,63 @@
+"""Areas under ROC curves, of two classes or the mean over several: one sort for all weightings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.metrics.record import Metric
+from assay.uncertainty.kernels import Ranked, rank_columns, weighted_auc
+
+__all__ = ["Areas", "make_areas"]
+
+
+@dataclass(frozen=True)
+class Areas:
+    """A mean of areas of one class against others; `share` says how much each counts, given the classes' weights."""
+
+    metric: Metric
+    strata: Any
+    areas: tuple[Ranked, ...]
+    share: Callable[[Any], Any] | None = None
+
+    def weighted(self, weights: Any, columns: Any = None) -> Any:
+        """Return (B, C) values under (B, N) weights."""
+        if len(self.areas) == 1:
+            return weighted_auc(self.areas[0], weights, columns)
+        each = np.stack([weighted_auc(ranked, weights, columns) for ranked in self.areas])
+        if self.share is None:
+            return each.mean(axis=0)
+        counts = np.stack([np.asarray(weights)[:, r.positive].sum(axis=1) for r in self.areas], axis=1)
+        return np.einsum("abc,ba->bc", each, self.share(counts))
+
+
+def make_areas(metric: Metric, truth: Any, values: Any, n_classes: int) -> Areas:
+    """Prepare `auc` of two classes or over ordered pairs of several, `auc_ovo` or `auc_ovr`."""
+    if n_classes == 2:
+        return Areas(metric, truth, (rank_columns(_of_class(values, 1), truth == 1, truth == 0),))
+    if metric.name == "auc_ovr":
+        areas = tuple(rank_columns(_of_class(values, k), truth == k, truth != k) for k in range(n_classes))
+        return Areas(metric, truth, areas, lambda counts: counts / counts.sum(axis=1, keepdims=True))
+    pairs = [(i, j) for i in range(n_classes) for j in range(n_classes) if i != j]
+    areas = tuple(rank_columns(_of_class(values, i), truth == i, truth == j) for i, j in pairs)
+    if metric.name == "auc":
+        return Areas(metric, truth, areas)
+    first, second = (np.array(one) for one in zip(*pairs, strict=True))
+    own = [pairs.index((k, (k + 1) % n_classes)) for k in range(n_classes)]
+
+    def share(counts: Any) -> Any:
+        of_class = counts[:, own]
+        size = of_class[:, first] + of_class[:, second]
+        return size / size.sum(axis=1, keepdims=True)
+
+    return Areas(metric, truth, areas, share)
+
+
+def _of_class(values: Any, code: int) -> Any:
+    """Return (N, C) probabilities of one class."""
+    if values.ndim == 3:
+        return values[:, :, code]
+    return values if code else 1.0 - values

@@ -1,0 +1,79 @@
+"""Metrics without a short cut: concordance over all pairs of times, and functions that must be called each time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.errors import UserError
+from assay.metrics.record import Metric
+from assay.metrics.scoring import score
+from assay.uncertainty.sums import labels_of
+
+__all__ = ["Concordance", "Generic"]
+
+BLOCK = 256  # rows whose pairs with all others are in memory together
+
+
+@dataclass(frozen=True)
+class Concordance:
+    """Harrell's c: of the pairs whose order is known, the share that the prediction puts right; ties count half."""
+
+    metric: Metric
+    strata: Any
+    time: Any
+    event: Any
+    values: Any
+
+    def weighted(self, weights: Any, columns: Any = None) -> Any:
+        """Return (B, C) values under (B, N) weights."""
+        values = self.values if columns is None else self.values[:, columns]
+        block = np.asarray(weights, dtype=float)
+        known, right = np.zeros(len(block)), np.zeros((len(block), values.shape[1]))
+        for begin in range(0, len(self.time), BLOCK):
+            rows = slice(begin, begin + BLOCK)
+            # Whose event is known to come before whose time.
+            time, event = self.time[rows, None], self.event[rows, None]
+            earlier = (event & ((time < self.time) | ((time == self.time) & ~self.event))).astype(float)
+            known += ((block[:, rows] @ earlier) * block).sum(axis=1)
+            for c, column in enumerate(values.T):
+                own = column[rows, None]
+                said = earlier * ((own > column) + 0.5 * (own == column))
+                right[:, c] += ((block[:, rows] @ said) * block).sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return right / known[:, None]
+
+
+@dataclass(frozen=True)
+class Generic:
+    """A metric that only its function knows: one call for each weighting and configuration."""
+
+    metric: Metric
+    strata: Any
+    truth: Any
+    values: Any
+    n_classes: int
+
+    def weighted(self, weights: Any, columns: Any = None) -> Any:
+        """Return (B, C) values under (B, N) weights."""
+        values = self.values if columns is None else self.values[:, columns]
+        out = np.full((len(weights), values.shape[1]), np.nan)
+        for b, own in enumerate(weights):
+            rows = np.repeat(np.arange(len(own)), own)
+            for c in range(values.shape[1]):
+                out[b, c] = self._value(rows, values[:, c]) if len(rows) else np.nan
+        return out
+
+    def _value(self, rows: Any, own: Any) -> float:
+        said: dict[str, Any] = {"values": own[rows]}
+        if self.metric.needs == "labels":
+            said = {"labels": labels_of(own[rows][:, None])[:, 0], "classes": self.n_classes}
+        elif self.metric.needs == "probabilities":
+            both = own if own.ndim == 2 else np.column_stack([1 - own, own])
+            said = {"probabilities": both[rows]}
+        try:
+            return score(self.metric, self.truth[rows], **said)
+        except UserError:  # it has no value for these rows
+            return float("nan")
