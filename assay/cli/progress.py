@@ -139,7 +139,7 @@ class Counted:
         """Take how many are done."""
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=done, total=total)
-        elif not self._quiet and (done == total or done * 10 // total > self._told):
+        elif not self._quiet and done and (done == total or done * 10 // total > self._told):
             self._told = done * 10 // total
             print(f"{done} of {total} {self._what}", file=sys.stderr, flush=True)
 

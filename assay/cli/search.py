@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.analyse.shared import plain
-from assay.cli.output import check_target, number, print_json, print_table, seconds, visible
+from assay.cli.output import check_target, number, print_json, print_table, visible
+from assay.cli.progress import Counted
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.studies.crossfit import Progress
     from assay.studies.search import SearchResult
 
 __all__ = ["register"]
@@ -82,7 +79,7 @@ def search(
             check_target(path)
     from assay.studies.search import search as find
 
-    with _Shown(quiet=json) as shown:
+    with Counted("pieces", quiet=json) as progress:
         found = find(
             data,
             target or None,
@@ -95,7 +92,7 @@ def search(
             jobs=jobs,
             folder=folder,
             method=method,
-            progress=shown.tell,
+            progress=lambda now: progress(now.done, now.total),
             alpha=alpha,
             side=side,
         )
@@ -121,53 +118,6 @@ def _write_model(model: Any, path: Path) -> None:
     unfinished = path.with_name(f"{path.name}.part")
     joblib.dump(model, unfinished)
     unfinished.replace(path)
-
-
-class _Shown:
-    """Shows how far a search is: one line that changes on a terminal, a line for each piece elsewhere."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._quiet = quiet
-        self._live: Any = None
-        self._text = ""
-        self._began = time.monotonic()
-
-    def __enter__(self) -> _Shown:
-        if not self._quiet and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            self._live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-
-    def __rich__(self) -> str:
-        from rich.markup import escape
-
-        return escape(self._text)
-
-    def tell(self, progress: Progress) -> None:
-        """Take what the search says."""
-        if self._quiet:
-            return
-        new = progress.done - progress.found
-        if not new:
-            self._began = time.monotonic()
-            if progress.found:
-                print(f"{progress.found} of {progress.total} pieces are done already.", file=sys.stderr)
-            return
-        line = f"[{progress.done}/{progress.total}] {progress.piece}: {seconds(progress.seconds)}"
-        if self._live is None:
-            print(visible(line), file=sys.stderr, flush=True)
-            return
-        left = (time.monotonic() - self._began) / new * (progress.total - progress.done)
-        self._text = f"{visible(line)} · about {seconds(left)} left"
 
 
 def _as_json(found: SearchResult) -> Any:

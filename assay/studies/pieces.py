@@ -37,6 +37,8 @@ def run_pieces(
     folder.mkdir(parents=True, exist_ok=True)
     missing = [piece for piece in pieces if not (folder / piece.file).exists()]
     done = len(pieces) - len(missing)
+    if progress is not None:
+        progress(done, len(pieces))
     with ProcessPoolExecutor(jobs) as pool:
         for future in as_completed([pool.submit(_run, piece, folder) for piece in missing]):
             future.result()

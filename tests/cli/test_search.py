@@ -47,9 +47,9 @@ def test_words_files_and_a_folder_to_continue_in(assay: Assay, tmp_path: Path, f
         "Bootstrap bias correction (1000 draws) of 3-fold cross-validated predictions, n = 80:"
     )
     assert "one-sided 95 % interval [0." in lines[-1] and ", 1]" in lines[-1]
-    assert said.err.splitlines()[-1].startswith("[12/12] fold 2, ")
+    assert said.err.splitlines()[-1] == "12 of 12 pieces"
     again = assay(*WORDS, *more)
-    assert again.out == said.out and again.err == "12 of 12 pieces are done already.\n"
+    assert again.out == said.out and again.err == "12 of 12 pieces\n"
     model = joblib.load(tmp_path / "best.joblib")
     assert (model.predict(file.drop(columns="left")) == file["left"]).mean() > 0.6
     other = assay("interval", "all.parquet")

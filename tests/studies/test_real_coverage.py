@@ -51,7 +51,7 @@ def test_finished_searches_are_not_run_again(source: Source, tmp_path: Path) -> 
     told: list[tuple[int, int]] = []
     first = run_real([source], tmp_path / "study", 2, ["bbc"], progress=lambda *one: told.append(one))
     again = run_real([source], tmp_path / "study", 2, ["bbc"], progress=lambda *one: told.append(one))
-    assert told == [(1, 2), (2, 2)] and first == again and first[0].repetitions == 2
+    assert told == [(0, 2), (1, 2), (2, 2), (2, 2)] and first == again and first[0].repetitions == 2
 
 
 def test_guided_searches_are_judged_like_others(source: Source) -> None:
