@@ -96,8 +96,8 @@ def _one(cell: Coverage | None) -> str:
     if cell is None or (not cell.repetitions and cell.bias != cell.bias):
         return "–"
     if not cell.repetitions:
-        return f"bias {cell.bias:+.3f}"
-    text = f"{cell.inclusion:.3f} ({cell.tightness:.3f}), {cell.bias:+.3f}"
+        return f"bias {cell.bias:+z.3f}"
+    text = f"{cell.inclusion:.3f} ({cell.tightness:z.3f}), {cell.bias:+z.3f}"
     return text if cell.holds else f"**{text}**"
 
 

@@ -85,8 +85,8 @@ def weighted_auc(ranked: Ranked, weights: Any, columns: Any = None, compiled: bo
     `columns` limits it to some; `compiled` is by default whether numba is there.
     """
     chosen = np.arange(len(ranked.rows)) if columns is None else np.asarray(columns)
+    rows, does = (ranked.rows, ranked.does) if columns is None else (ranked.rows[chosen], ranked.does[chosen])
     out = np.empty((len(chosen), len(weights)))  # turned at the end: so every block is written in one piece
-    rows, does = ranked.rows[chosen], ranked.does[chosen]
     use_numba = has_numba() if compiled is None else compiled
     by_pairs = not use_numba and int(ranked.positive.sum()) * int(ranked.negative.sum()) <= PAIRS
     size = LANES * 4 if by_pairs else LANES  # a matrix of pairs costs more to make than to multiply
