@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import log, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import chi2
@@ -67,8 +67,10 @@ def _n_tried(factor: float, n_columns: int) -> int:
     return min(max(round(factor * sqrt(n_columns)), 1), n_columns)
 
 
-class ForestClassifier(RandomForestClassifier):  # type: ignore[misc]
-    """A forest that looks at `factor` × sqrt(columns) columns for each split."""
+class _Forest:
+    """A forest that looks at `factor` × sqrt(columns) columns for each split; mixed into those of scikit-learn."""
+
+    fixed: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
         self,
@@ -77,34 +79,24 @@ class ForestClassifier(RandomForestClassifier):  # type: ignore[misc]
         factor: float = 1.0,
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            n_estimators, criterion="log_loss", min_samples_leaf=min_samples_leaf, random_state=random_state
-        )
+        said: dict[str, Any] = {"min_samples_leaf": min_samples_leaf, "random_state": random_state}
+        super().__init__(n_estimators, **said, **self.fixed)  # type: ignore[call-arg]
         self.factor = factor
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Grow the trees."""
         self.max_features = _n_tried(self.factor, np.shape(X)[1])
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight)  # type: ignore[misc]
 
 
-class ForestRegressor(RandomForestRegressor):  # type: ignore[misc]
-    """The same for values."""
+class ForestClassifier(_Forest, RandomForestClassifier):  # type: ignore[misc]
+    """For classes, split by entropy."""
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        min_samples_leaf: int = 2,
-        factor: float = 1.0,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(n_estimators, min_samples_leaf=min_samples_leaf, random_state=random_state)
-        self.factor = factor
+    fixed: ClassVar[Mapping[str, Any]] = {"criterion": "log_loss"}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Grow the trees."""
-        self.max_features = _n_tried(self.factor, np.shape(X)[1])
-        return super().fit(X, y, sample_weight)
+
+class ForestRegressor(_Forest, RandomForestRegressor):  # type: ignore[misc]
+    """For values."""
 
 
 def make_learner(kind: str, params: Mapping[str, Any], is_value: bool, calibrated: bool, seed: int) -> Any:
