@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -164,3 +165,18 @@ def test_broken_files_are_named(assay: Assay, tmp_path: Path) -> None:
     ):
         said = assay("interval", name)
         assert said.code == 2 and name in said.err and message in said.err, said.err
+
+
+def test_the_page_about_winners_shows_what_happens(assay: Assay, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/howto/winner.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    exec(blocks[0], {})  # it writes the file
+    shown = re.findall(r"```\n\$ assay (.*?)\n(.*?)```", page, re.S)
+    assert len(shown) == 2
+    for words, expected in shown:
+        said = assay(*words.split())
+        # Another version of scikit-learn may grow other trees.
+        assert said.code == 0 and re.sub(r"[\d.]+", "#", said.out) == re.sub(r"[\d.]+", "#", expected)
+    found: dict[str, object] = {}
+    exec(blocks[1], found)
+    assert 0.5 < found["found"].estimate < 1  # type: ignore[attr-defined]

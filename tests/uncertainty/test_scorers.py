@@ -144,6 +144,32 @@ def test_large_tables_are_counted_exactly() -> None:
 
 
 @pytest.mark.parametrize(
+    "weights",
+    [
+        [255, 255, 255, 255], [256, 1, 1, 256], [1, 40_000, 1, 1], [1, 1, 16_383, 1], [1, 1, 16_384, 1],
+        [70_000, 3, 5, 90_000], [0, 1, 0, 1],
+    ],
+)  # fmt: skip
+def test_sums_are_exact_where_narrow_numbers_end(weights: list[int]) -> None:
+    y, score = np.array([1, 1, 0, 0]), np.array([[0.9], [0.4], [0.4], [0.1]])
+    ranked = rank_columns(score, y == 1, y == 0)
+    a, b, c, d = weights
+    expected = (a * c + a * d + b * c / 2 + b * d) / ((a + b) * (c + d))
+    for compiled in (False, *([True] if kernels.has_numba() else [])):
+        assert weighted_auc(ranked, np.array([weights]), compiled=compiled)[0, 0] == expected
+
+
+def test_each_block_of_draws_is_counted_by_itself() -> None:
+    random = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    ranked = rank_columns(random.random((30, 2)).round(1), y == 1, y == 0)
+    weights = random.integers(0, 3, size=(2 * kernels.LANES + 7, 30))
+    weights[kernels.LANES + 1] *= 20_000  # this block alone is counted in wide numbers
+    whole = weighted_auc(ranked, weights)
+    np.testing.assert_array_equal(whole, np.concatenate([weighted_auc(ranked, own[None]) for own in weights]))
+
+
+@pytest.mark.parametrize(
     ("metric", "y", "values", "error", "text"),
     [
         ("auc", ["a"] * 4, np.ones((4, 2)), DataError, "all rows are of 'a'"),
