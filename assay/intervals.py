@@ -57,16 +57,19 @@ def open_search(source: Path | str | Predictions, metric: str) -> Search:
 def split_of(given: Any, n_rows: int, name: str = "") -> Any:
     """Return which rows a split keeps for the evaluation.
 
-    It may be given as a value for each row (true, 1 or `eval` for the evaluation), or as the positions of the rows of
-    one part: of the evaluation, or of the learning part where its name says so, or where there are three quarters.
+    It may be given as a value for each row (true, 1 or `eval`), or as the positions of the rows of one part. They are
+    those of the evaluation; of the learning part where the array's name says so (learn, train), or where nothing says
+    so and positions are of three quarters of the rows.
     """
     array = np.asarray(given).reshape(-1)
+    is_learning = any(word in name.lower() for word in ("learn", "train"))
     if len(array) == n_rows and array.dtype.kind in "US":
         return np.char.startswith(np.char.lower(array.astype(str)), "eval")
     if len(array) == n_rows and (array.dtype.kind == "b" or np.isin(array, (0, 1)).all()):
-        return array.astype(bool)
+        return ~array.astype(bool) if is_learning else array.astype(bool)
     if (
-        array.dtype.kind not in "iu"
+        not len(array)
+        or array.dtype.kind not in "iu"
         or len(np.unique(array)) != len(array)
         or array.min() < 0
         or array.max() >= n_rows
@@ -76,5 +79,5 @@ def split_of(given: Any, n_rows: int, name: str = "") -> Any:
         )
     keep = np.zeros(n_rows, dtype=bool)
     keep[array] = True
-    is_learning = "learn" in name.lower() or ("eval" not in name.lower() and len(array) == int(0.75 * n_rows))
-    return ~keep if is_learning else keep
+    is_large = "eval" not in name.lower() and len(array) == int(0.75 * n_rows)
+    return ~keep if is_learning or is_large else keep

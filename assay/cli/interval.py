@@ -47,20 +47,23 @@ def interval(
     split: Annotated[
         str,
         typer.Option(
-            metavar="FILE.npz:ARRAY", help="A given split: 1 for rows of the evaluation, or positions."
+            metavar="FILE.npz:ARRAY",
+            help="A given split: 1 for rows of the evaluation, or their positions (of learning rows if it is called "
+            "learn or train).",
         ),
     ] = "",
     compat: Annotated[str, typer.Option(help="reference: do as the published code does.")] = "",
     allow_few_folds: Annotated[bool, typer.Option(help="Let bbc_f use fewer than five folds.")] = False,
     stratify: Annotated[bool, typer.Option(help="Draw rows within classes.")] = False,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
     distribution: Annotated[bool, typer.Option(help="With --json: the values that were drawn, too.")] = False,
     json: Annotated[bool, typer.Option(help="Print JSON instead of words.")] = False,
 ) -> None:
     """Say how good the winner of a search really is, corrected for having won.
 
     FILE has the out-of-sample predictions of all configurations: columns y, fold, then one per configuration
-    (configuration|class for several classes); optional repeat, group, and time, event for the c-index.
+    (configuration|class for several classes); optional repeat, group, and time, event for the c-index. With two classes
+    scores are those of the second in sorted order; for the c-index, higher means an earlier event.
 
     \b
     Examples:
@@ -135,7 +138,8 @@ def _print_one(found: Interval, n: int) -> None:
     else:
         print("There is no estimate for new rows.")
     how = f"all {found.n_boot} draws" if found.exact and found.n_boot else f"{found.n_boot} draws"
-    print(f"{found.method}, {how if found.n_boot else 'nothing drawn'}, quantiles by {found.quantile_rule}.")
+    drawn = f"{how}, quantiles by {found.quantile_rule}" if found.n_boot else "nothing drawn"
+    print(f"{found.method}, {drawn}.")
     for warning in found.warnings:
         print(visible(f"warning: {warning}"))
 

@@ -49,11 +49,11 @@ def search(
         typer.Option(metavar="DIR", help="Keep what is done here; the same command again continues."),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="Of the interval: bbc, bbc_f … as in `assay interval`.")
+        str, typer.Option(help="Of the interval: bbc, bbc_f, bbc_vc, or for comparison naive_folds … tt.")
     ] = "bbc",
     alpha: Annotated[float, typer.Option(help="The error that the interval is allowed.")] = 0.05,
     side: Annotated[str, typer.Option(help="one (open towards the best value) or two.")] = "one",
-    seed: Annotated[int, typer.Option(help="Of folds, learners and draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of folds, learners and draws.")] = 0,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write all predictions: Parquet or CSV."),
@@ -77,6 +77,8 @@ def search(
     for path in (output, model):
         if path is not None:
             check_target(path)
+    if output is not None and output.suffix not in (".csv", ".parquet"):
+        raise ConfigError(f"{output}: predictions are written as .parquet or .csv.")
     from assay.studies.search import search as find
 
     with Counted("pieces", quiet=json) as progress:

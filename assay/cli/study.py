@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.analyse.shared import Figure, draw_to, plain
-from assay.cli.output import print_json, print_table
+from assay.cli.output import check_target, print_json, print_table
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -70,11 +70,16 @@ def intervals(
     from assay.studies.interval_coverage import PRESETS, run_coverage, write_table
     from assay.uncertainty.coverage import average_ranks
 
+    for path in (output, figure):
+        if path is not None:
+            check_target(path)
     methods = tuple(method or ())
     with Counted("pieces of work", quiet=json) as progress:
         if preset == "real":
             from assay.studies.real_coverage import run_real
 
+            if only:
+                raise ConfigError("--only chooses among simulated settings; real data are named by --data.")
             sources = _sources(data, train, configurations, strategy)
             found = run_real(sources, folder, repetitions, methods, jobs, progress)
         elif preset in PRESETS:

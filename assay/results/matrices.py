@@ -41,7 +41,7 @@ def read_matrix(path: Path) -> Matrix:
     Raises:
         DataError: the file does not hold such predictions; the message says what it lacks.
     """
-    if path.is_dir() or path.name == "oof.npz":
+    if path.is_dir() or (path.name == "oof.npz" and path.absolute().parent.name == "out"):
         return _of_job(path)
     if not path.is_file():
         raise DataError(f"There is no file {path}.")
@@ -121,6 +121,7 @@ def _of_table(path: Path) -> Matrix:
         raise DataError(f"it cannot be read as a table: {error}") from None
     if "y" not in frame and "time" not in frame:
         raise DataError("it needs a column y, a column fold, and one column per configuration.")
+    _check_heads(path, [str(name) for name in frame.columns])
     own = [str(name) for name in frame.columns if name not in RESERVED]
     if not own:
         raise DataError("it has no column of a configuration beside y and fold.")
@@ -134,16 +135,34 @@ def _of_table(path: Path) -> Matrix:
     return _made(known, values, names)
 
 
+def _check_heads(path: Path, names: list[str]) -> None:
+    """Refuse columns that are hardly configurations: one without a name, or a second one of a name."""
+    if "y" in names and "time" in names:
+        raise DataError("it has both y and time: for the c-index the target is time, with event.")
+    nameless = [name for name in names if name.startswith("Unnamed: ") or name == "__index_level_0__"]
+    if nameless:
+        raise DataError(
+            f"the column {nameless[0]} looks like an index: write the file without it (index=False)."
+        )
+    if path.suffix != ".parquet":
+        import pandas as pd
+
+        names = [str(one) for one in pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DataError(f"two columns are called {twice[0]}. Rename one.")
+
+
 def _stacked(frame: Any, columns: list[str], y: Any) -> tuple[tuple[str, ...], Any]:
     """Return names and values; columns `configuration|class` are put together, classes in sorted order."""
     import numpy as np
 
     if not all("|" in name for name in columns):
         return tuple(columns), frame[columns].to_numpy(dtype=float)
-    pairs = [tuple(name.rsplit("|", 1)) for name in columns]
+    real = [str(one) for one in np.unique(y.astype(str) if y.dtype.kind == "O" else y)]
+    pairs = [_parts(name, real) for name in columns]
     names = tuple(dict.fromkeys(name for name, _ in pairs))
     said = list(dict.fromkeys(cls for _, cls in pairs))
-    real = [str(one) for one in np.unique(y.astype(str) if y.dtype.kind == "O" else y)]
     order = real if sorted(real) == sorted(said) else said
     missing = [f"{name}|{cls}" for name in names for cls in order if f"{name}|{cls}" not in frame]
     if missing:
@@ -154,6 +173,15 @@ def _stacked(frame: Any, columns: list[str], y: Any) -> tuple[tuple[str, ...], A
         [frame[[f"{name}|{cls}" for cls in order]].to_numpy(dtype=float) for name in names], axis=1
     )
     return names, values
+
+
+def _parts(column: str, classes: list[str]) -> tuple[str, str]:
+    """Return the configuration and the class of a column; a class may have a bar in its name."""
+    for cls in sorted(classes, key=len, reverse=True):
+        if column.endswith(f"|{cls}"):
+            return column.removesuffix(f"|{cls}"), cls
+    name, _, cls = column.rpartition("|")
+    return name, cls
 
 
 def _made(known: dict[str, Any], values: Any, names: tuple[str, ...]) -> Matrix:

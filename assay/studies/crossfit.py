@@ -225,6 +225,8 @@ def open_folder(folder: Path, about: dict[str, Any]) -> Path:
     """Return a folder that holds this search or is new; refuse one that holds another, and say in what they differ."""
     said = {"format": FORMAT, **about}
     path = folder / ABOUT
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file: name a folder.")
     if not path.exists():
         if folder.is_dir() and any(one.suffix != ".part" for one in folder.iterdir()):
             raise ConfigError(f"{folder} is not empty and holds no search. Name a new folder.")

@@ -99,7 +99,8 @@ def open_data(
     notes: tuple[str, ...] = ()
     if isinstance(data, str | Path):
         name = str(data)
-        x, y, is_number, notes = _of_file(data, target, settings or Settings.from_environment())
+        kept = groups if isinstance(groups, str) else ""
+        x, y, is_number, notes = _of_file(data, target, kept, settings or Settings.from_environment())
     else:
         name = "the data"
         x, y = _of_memory(data, target)
@@ -120,7 +121,10 @@ def open_data(
     return SearchData(name, x, labels, classes, group_values, notes)
 
 
-def _of_file(source: str | Path, target: Any, settings: Settings) -> tuple[Any, Any, bool, tuple[str, ...]]:
+def _of_file(
+    source: str | Path, target: Any, groups: str, settings: Settings
+) -> tuple[Any, Any, bool, tuple[str, ...]]:
+    """Return columns, target, whether that is a number, and notes; text columns stay out, but not that of groups."""
     from assay.api import load_suite, load_tasks
     from assay.data.resolve import load
 
@@ -137,9 +141,9 @@ def _of_file(source: str | Path, target: Any, settings: Settings) -> tuple[Any, 
     columns = {
         one.name: _column(one, table.arrays[one.name])
         for one in table.columns
-        if one.role != "ignore" and one.kind != "text"
+        if one.role != "ignore" and (one.kind != "text" or one.name == groups)
     }
-    text = [one.name for one in task.features if one.kind == "text"]
+    text = [one.name for one in task.features if one.kind == "text" and one.name != groups]
     notes = (f"Left out, because they are text: {', '.join(text)}.",) if text else ()
     y = columns.pop(task.target)
     kind = table.column(task.target).kind

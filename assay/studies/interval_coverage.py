@@ -1,6 +1,6 @@
 """Do intervals hold what they promise? Simulated searches, every method, how often the truth was inside, how tight.
 
-The protocol of the BBC-F paper's Tables 2 and 4, for its settings and for others. A repetition is one file in the
+The protocol of the BBC-F paper's Tables 2 and 4, for its settings and for others. Ten repetitions are one file in the
 study's folder: what was done is not done again, and several processes may share the work.
 """
 

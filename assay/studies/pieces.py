@@ -11,6 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from assay.errors import ConfigError
+
 __all__ = ["Piece", "run_pieces"]
 
 Rows = list[dict[str, Any]]
@@ -34,6 +36,8 @@ def run_pieces(
     pieces: Sequence[Piece], folder: Path, jobs: int = 1, progress: Callable[[int, int], None] | None = None
 ) -> Iterator[dict[str, Any]]:
     """Run the pieces that the folder lacks in so many processes, then yield the rows of all, in their order."""
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file: name a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     missing = [piece for piece in pieces if not (folder / piece.file).exists()]
     done = len(pieces) - len(missing)

@@ -72,10 +72,16 @@ def run_real(
 ) -> list[Coverage]:
     """Run what is missing in the folder, then summarise all that was asked for."""
     wanted = check_methods(methods)
+    names = [source.name for source in sources]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ConfigError(f"Two data sets would be called '{twice[0]}'. Rename a file.")
+    settings = Settings.from_environment()
+    digests = [open_data(one.path, one.target, None, one.metric, settings).digest() for one in sources]
     pieces = [
-        Piece(run_one, (source, number, wanted), (source.name, source.target, number, wanted))
+        Piece(run_one, (source, number, wanted), (source.name, digest, number, wanted))
         for number in range(repetitions)
-        for source in sources
+        for source, digest in zip(sources, digests, strict=True)
     ]
     return summarise(run_pieces(pieces, folder, jobs, progress))
 

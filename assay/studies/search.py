@@ -26,8 +26,8 @@ from assay.settings import Settings
 from assay.studies.crossfit import Progress, Work, compute_all, open_folder, read_pieces
 from assay.studies.inputs import SearchData, open_data
 from assay.studies.spaces import Configuration, Setting, check_names, choose, full, make_pipeline, own
-from assay.uncertainty.bbc import Search, prepare
-from assay.uncertainty.methods import METHODS, find_interval
+from assay.uncertainty.bbc import FEWEST_FOLDS, Search, prepare
+from assay.uncertainty.methods import METHODS, OWN_WINNER, find_interval
 from assay.uncertainty.predictions import Predictions, check_predictions
 from assay.uncertainty.result import Interval, Options, turned
 from assay.uncertainty.scorers import make_scorer
@@ -146,6 +146,9 @@ def search(
     named = metric or ("rmse" if rows.is_value else "auc")
     tried = _configurations(configurations, seed, prepare_columns)
     split, notes = fold_rows(rows, folds, repeats, seed)
+    n_folds = 1 + max(fold for _, fold, _, _ in split)
+    if method == "bbc_f" and n_folds < FEWEST_FOLDS and not wanted.few_folds:
+        raise ConfigError(f"{n_folds} folds are too few for bbc_f, it needs {FEWEST_FOLDS}. Take bbc.")
     work = Work(rows, tried, split, setting_for(rows, named, seed))
     with ExitStack() as stack:
         where = Path(folder) if folder is not None else Path(stack.enter_context(TemporaryDirectory()))
@@ -174,6 +177,11 @@ def _check(method: str, folds: int, repeats: int, jobs: int) -> None:
     """Refuse what would be found wrong only after the work."""
     if method not in METHODS:
         raise ConfigError(f"Unknown method '{method}'. There are: {', '.join(METHODS)}.")
+    if method in OWN_WINNER:
+        raise ConfigError(
+            f"{method} chooses on a part of the rows, perhaps another configuration than the search. Take bbc here, "
+            f"write the predictions (-o) and ask `assay interval --method {method}`."
+        )
     if repeats < 1 or folds < 2:
         raise ConfigError(f"{folds} folds, {repeats} repeats: at least two folds and one repeat are needed.")
     if jobs == 0 or jobs < -1:

@@ -14,9 +14,19 @@ import numpy as np
 
 from assay.errors import DataError, UserError
 from assay.metrics.record import Metric
-from assay.uncertainty.draws import all_fold_draws, check_row_draws, draw_folds, draw_rows
+from assay.uncertainty.draws import all_fold_draws, check_counts, check_row_draws, draw_folds, draw_rows
 from assay.uncertainty.predictions import Predictions
-from assay.uncertainty.result import TIE, Interval, Options, ends, first_best, read_off, turned
+from assay.uncertainty.result import (
+    TIE,
+    Interval,
+    Options,
+    both_ends,
+    ends,
+    first_best,
+    read_off,
+    said_of_spread,
+    turned,
+)  # fmt: skip
 from assay.uncertainty.scorers import Scorer, make_scorer, of_each
 
 __all__ = ["Search", "bbc", "bbc_f", "bbc_vc", "prepare"]
@@ -86,12 +96,23 @@ def prepare(data: Predictions, metric: str) -> Search:
     by_fold = tuple(_by_fold(scorer, folds) for scorer, folds in zip(scorers, data.folds, strict=False))
     scores, said = _mean_over_folds(by_fold) if by_fold else (None, NO_FOLDS)
     if scores is None:
-        scores = np.mean([scorer.weighted(np.ones((1, data.n_rows)))[0] for scorer in scorers], axis=0)
+        every = np.ones((1, data.n_rows), dtype=np.uint8)
+        scores = np.mean([scorer.weighted(every)[0] for scorer in scorers], axis=0)
     if np.isnan(scores).all():
         raise DataError(f"{metric} has no value for these rows.")
     warnings += [said] if said else []
     winner = int(first_best(turned(scorers[0].metric, scores)))
+    warnings += _said_of_direction(scorers[0], data.y, float(scores[winner]))
     return Search(data, scorers, by_fold, scores, winner, tuple(warnings))
+
+
+def _said_of_direction(scorer: Scorer, y: Any, score: float) -> list[str]:
+    if scorer.metric.kind != "rank" or score >= 0.5 or scorer.strata is None or scorer.strata.max() != 1:
+        return []
+    second = np.unique(y.astype(str) if y.dtype.kind == "O" else y)[1]
+    return [
+        f"The best area is below a half. Scores are those of '{second}', the second class in sorted order: are these?"
+    ]
 
 
 def _by_fold(scorer: Scorer, folds: Any) -> Any:
@@ -108,9 +129,10 @@ def _mean_over_folds(by_fold: tuple[Any, ...]) -> tuple[Any, str]:
     if good.all():
         return every.mean(axis=0), ""
     lost = int((~good).sum())
-    return every[good].mean(
-        axis=0
-    ), f"The metric has no value in {lost} of {len(good)} folds (a class is missing there)."
+    return (
+        every[good].mean(axis=0),
+        f"The metric has no value in {lost} of {len(good)} folds (a class is missing there, or rows are too few).",
+    )
 
 
 def bbc(search: Search, options: Options, random: np.random.Generator) -> Interval:
@@ -127,9 +149,8 @@ def bbc_vc(search: Search, options: Options, random: np.random.Generator) -> Int
     """Do as BBC, with the distance from the mean to the ends divided by the root of e - 1."""
     values, n_draws, warnings = _row_distribution(search, options, random)
     mean = float(turned(search.metric, values).mean())
-    two = replace(options, side="two", alpha=2 * options.tail)
-    low, high = (turned(search.metric, end) for end in read_off(search.metric, values, two))
-    worst, best = (mean + (end - mean) / sqrt(TOO_WIDE) for end in sorted((low, high)))
+    found = both_ends(search.metric, values, options)
+    worst, best = (mean + (end - mean) / sqrt(TOO_WIDE) for end in found)
     low, high = ends(search.metric, worst, best, options)
     return search.tell(
         "bbc_vc", options, estimate=float(values.mean()), lower=low, upper=high, n_boot=n_draws, warnings=warnings,
@@ -158,7 +179,7 @@ def _row_distribution(
     said = (
         (f"Left out, because the metric has no value there: {lost} of {len(values)} draws.",) if lost else ()
     )
-    return known, len(draws), said
+    return known, len(draws), (*said, *said_of_spread(known))
 
 
 def bbc_f(search: Search, options: Options, random: np.random.Generator) -> Interval:
@@ -182,9 +203,10 @@ def bbc_f(search: Search, options: Options, random: np.random.Generator) -> Inte
     weight = np.concatenate(chances) / len(chances)
     equal = not exact and len(chances) == 1
     low, high = read_off(search.metric, spread, options, None if equal else weight)
+    told = options if equal else replace(options, rule="inverse_ecdf")
     return search.tell(
-        "bbc_f", options, estimate=float(weight @ spread), lower=low, upper=high, n_boot=n_draws, exact=exact,
-        distribution=spread, probabilities=weight if exact else None,
+        "bbc_f", told, estimate=float(weight @ spread), lower=low, upper=high, n_boot=n_draws, exact=exact,
+        distribution=spread, probabilities=weight if exact else None, warnings=said_of_spread(spread),
     )  # fmt: skip
 
 
@@ -211,11 +233,7 @@ def _fold_draws(n_folds: int, exact: bool, options: Options, random: np.random.G
     if options.weights is None:
         wanted = options.resamples if isinstance(options.resamples, int) else DRAWS
         return draw_folds(wanted, n_folds, random), None
-    given = np.asarray(options.weights)
-    if given.ndim != 2 or given.shape[1] != n_folds:
-        raise UserError(
-            f"The weights have the shape {given.shape}; for {n_folds} folds they need {n_folds} columns."
-        )
+    given = check_counts(options.weights, n_folds, "folds")
     if not (given == 0).any(axis=1).all() or not (given > 0).any(axis=1).all():
         raise UserError(
             "A draw of the weights has every fold in the bag, or none: nothing is left to judge by. Weights say how "
@@ -245,10 +263,11 @@ def _not_dominated(good: Any) -> Any:
     One that a later column beats in some folds only stays: on the others they are equal, and then the first wins.
     """
     kept: list[int] = []
+    margin = TIE * float(np.abs(good).max())
     for column in np.argsort(-good.sum(axis=0), kind="stable"):
         own, others = good[:, [column]], good[:, kept]
         is_earlier = np.array(kept, dtype=int) < column
-        ahead = (others > own + TIE).all(axis=0) | ((others >= own).all(axis=0) & is_earlier)
+        ahead = (others > own + margin).all(axis=0) | ((others >= own).all(axis=0) & is_earlier)
         if not ahead.any():
             kept.append(int(column))
     return np.sort(np.array(kept))

@@ -91,7 +91,7 @@ def _coverage(setting: str, method: str, rows: Sequence[Mapping[str, Any]]) -> C
 
 
 def average_ranks(found: Sequence[Coverage]) -> dict[str, float]:
-    """Return average ranks by the paper's rules, over the settings in which every method gave bounds.
+    """Return average ranks by the paper's rules, over the settings in which every method gave bounds, mostly.
 
     Methods that hold come before those that do not; among the former the tighter one is better, among the latter the
     one whose inclusion is nearer to the promise; equal ones share the better rank.

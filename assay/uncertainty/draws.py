@@ -10,9 +10,10 @@ import numpy as np
 
 from assay.errors import DataError, UserError
 
-__all__ = ["all_fold_draws", "check_row_draws", "draw_folds", "draw_rows", "draw_within"]
+__all__ = ["all_fold_draws", "check_counts", "check_row_draws", "draw_folds", "draw_rows", "draw_within"]
 
 ROUNDS = 1000  # of drawing again what cannot be used
+MOST = 2**20  # times that a row or a fold may be in a bag
 
 
 def draw_rows(
@@ -44,23 +45,14 @@ def draw_rows(
             return out, again
         again += len(wrong)
     raise DataError(
-        f"No draw of rows has every class in the bag and out of it ({ROUNDS} tries): a class has too few rows, or "
-        "too few groups."
+        f"No draw of rows has something in the bag and out of it, of every class ({ROUNDS} tries): there are too few "
+        "rows or groups."
     )
 
 
 def check_row_draws(weights: Any, n_rows: int, strata: Any) -> Any:
     """Return given multiplicities; raises UserError where they do not fit the rows or cannot be used."""
-    given = np.asarray(weights)
-    if given.ndim != 2 or given.shape[1] != n_rows:
-        raise UserError(
-            f"The weights have the shape {given.shape}; for {n_rows} rows they need {n_rows} columns."
-        )
-    if not len(given) or (given < 0).any() or (given != np.round(given)).any():
-        raise UserError(
-            "Weights say how often a row is drawn: whole numbers, 0 or more, and at least one draw."
-        )
-    given = given.astype(np.min_scalar_type(int(given.max())))
+    given = check_counts(weights, n_rows, "rows")
     unusable = np.flatnonzero(~_usable(given, strata))
     if len(unusable):
         raise UserError(
@@ -70,8 +62,27 @@ def check_row_draws(weights: Any, n_rows: int, strata: Any) -> Any:
     return given
 
 
+def check_counts(weights: Any, n: int, what: str) -> Any:
+    """Return given multiplicities of n rows or folds as whole numbers; raises UserError where they are none."""
+    given = np.asarray(weights)
+    if given.ndim != 2 or given.shape[1] != n:
+        raise UserError(f"The weights have the shape {given.shape}; for {n} {what} they need {n} columns.")
+    if (
+        not len(given)
+        or given.dtype.kind not in "iufb"
+        or not ((given >= 0) & (given <= MOST)).all()
+        or (given != np.round(given)).any()
+    ):
+        raise UserError(
+            f"Weights say how often each of the {what} is drawn: whole numbers from 0 to {MOST}, and at least one draw."
+        )
+    return given.astype(np.min_scalar_type(int(given.max())))
+
+
 def _check_classes(strata: Any, groups: Any) -> None:
     if strata is None:
+        if groups is not None and not groups.max():
+            raise DataError("All rows are of one group: it cannot be in the bag and out of it.")
         return
     units = strata if groups is None else np.unique(np.column_stack([strata, groups]), axis=0)[:, 0]
     few = np.flatnonzero(np.bincount(units) < 2)

@@ -14,7 +14,7 @@ from assay.uncertainty.result import Interval, Options
 from assay.uncertainty.single_model import delong, delong_10p, hanley_mcneil, hanley_mcneil_10p
 from assay.uncertainty.tilting import mabt, tilting, tilting_10p
 
-__all__ = ["METHODS", "find_interval", "try_all"]
+__all__ = ["METHODS", "OWN_WINNER", "find_interval", "try_all"]
 
 Method = Callable[[Search, Options, np.random.Generator], Interval]
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -35,12 +35,30 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     }
 )
 
+# These choose on a part of the rows, so whom they speak of may not be the winner of the cross-validation.
+OWN_WINNER = frozenset(name for name in METHODS if name.startswith(("delong", "hanley", "tilting", "mabt")))
+DRAW_NOTHING = frozenset(("delong", "delong_10p", "hanley_mcneil", "hanley_mcneil_10p", "tt"))
+
 
 def find_interval(search: Search, method: str, options: Options, seed: int = 0) -> Interval:
     """Return the interval of one method; the same seed gives the same one, whatever was computed before."""
     if method not in METHODS:
         raise ConfigError(f"Unknown method '{method}'. There are: {', '.join(METHODS)}, all.")
-    return METHODS[method](search, options, np.random.default_rng(seed))
+    found = METHODS[method](search, options, np.random.default_rng(seed))
+    return found.warned(*_without_effect(search, method, options))
+
+
+def _without_effect(search: Search, method: str, options: Options) -> list[str]:
+    """Return what to say of options that this method does not look at."""
+    draws_rows = method in METHODS and method not in DRAW_NOTHING | {"bbc_f", "naive_folds"}
+    stratified = draws_rows and search.scorers[0].strata is not None and search.data.groups is None
+    ignored = {
+        "weights": options.weights is not None and method in DRAW_NOTHING,
+        "resamples": options.resamples is not None and method in DRAW_NOTHING,
+        "split": options.evaluate is not None and method not in OWN_WINNER,
+        "stratify": options.stratify and not stratified,
+    }
+    return [f"{name} has no effect on {method} here." for name, is_ignored in ignored.items() if is_ignored]
 
 
 def try_all(search: Search, options: Options, seed: int = 0) -> list[Interval]:
@@ -48,7 +66,7 @@ def try_all(search: Search, options: Options, seed: int = 0) -> list[Interval]:
     out = []
     for method in METHODS:
         try:
-            out.append(find_interval(search, method, options, seed))
+            out.append(METHODS[method](search, options, np.random.default_rng(seed)))
         except UserError as error:
             out.append(search.tell(method, options, warnings=(str(error),)))
     return out

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from assay.errors import UserError
 from assay.uncertainty.bbc import DRAWS, MOST_EXACT, Search
-from assay.uncertainty.draws import all_fold_draws, draw_folds, draw_rows
-from assay.uncertainty.result import Interval, Options, read_off, turned
+from assay.uncertainty.draws import all_fold_draws, check_counts, draw_folds, draw_rows
+from assay.uncertainty.result import Interval, Options, read_off, said_of_spread, turned
 
 __all__ = ["naive_folds", "naive_samples", "tt"]
 
@@ -24,11 +26,9 @@ def naive_folds(search: Search, options: Options, random: np.random.Generator) -
     wanted = options.resamples or ("exact" if n_folds <= MOST_EXACT else DRAWS)
     exact = options.weights is None and wanted == "exact"
     if options.weights is not None:
-        draws = np.asarray(options.weights)
-        if draws.ndim != 2 or draws.shape[1] != n_folds or not (draws.sum(axis=1) > 0).all():
-            raise UserError(
-                f"The weights have the shape {draws.shape}; they need {n_folds} columns, none empty."
-            )
+        draws = check_counts(options.weights, n_folds, "folds")
+        if not draws.any(axis=1).all():
+            raise UserError("A draw of the weights has no fold at all.")
     elif exact:
         if n_folds > MOST_EXACT:
             raise UserError(f"All draws of {n_folds} folds are too many to list: give a number of resamples.")
@@ -37,9 +37,10 @@ def naive_folds(search: Search, options: Options, random: np.random.Generator) -
         draws = draw_folds(int(wanted), n_folds, random, leave_one_out=False)
     values = draws @ scores / draws.sum(axis=1)
     low, high = read_off(search.metric, values, options, chance)
+    told = options if chance is None else replace(options, rule="inverse_ecdf")
     return search.tell(
-        "naive_folds", options, estimate=float(scores.mean()), lower=low, upper=high, n_boot=len(draws), exact=exact,
-        distribution=values, probabilities=chance, warnings=(UNCORRECTED,),
+        "naive_folds", told, estimate=float(scores.mean()), lower=low, upper=high, n_boot=len(draws), exact=exact,
+        distribution=values, probabilities=chance, warnings=(UNCORRECTED, *said_of_spread(values)),
     )  # fmt: skip
 
 
@@ -49,9 +50,7 @@ def naive_samples(search: Search, options: Options, random: np.random.Generator)
         raise UserError("All draws of rows cannot be listed: give a number of resamples.")
     data, strata = search.data, search.scorers[0].strata
     if options.weights is not None:
-        draws = np.asarray(options.weights)
-        if draws.ndim != 2 or draws.shape[1] != data.n_rows:
-            raise UserError(f"The weights have the shape {draws.shape}; they need {data.n_rows} columns.")
+        draws = check_counts(options.weights, data.n_rows, "rows")
     else:
         wanted = options.resamples or DRAWS
         draws, _ = draw_rows(wanted, data.n_rows, random, strata, data.groups, options.stratify)
@@ -59,11 +58,12 @@ def naive_samples(search: Search, options: Options, random: np.random.Generator)
     values = values[np.isfinite(values)]
     if not len(values):
         raise UserError(f"{search.metric.name} has no value under any of the weights.")
-    pooled = float(search.weighted(np.ones((1, data.n_rows)), [search.winner])[0, 0])
+    every = np.ones((1, data.n_rows), dtype=np.uint8)
+    pooled = float(search.weighted(every, [search.winner])[0, 0])
     low, high = read_off(search.metric, values, options)
     return search.tell(
         "naive_samples", options, estimate=pooled, lower=low, upper=high, n_boot=len(draws), distribution=values,
-        warnings=(UNCORRECTED,),
+        warnings=(UNCORRECTED, *said_of_spread(values)),
     )  # fmt: skip
 
 

@@ -83,15 +83,15 @@ def check_predictions(
     _check_finite(y, values, called)
     parts = _repeats(y, repeats)
     for what, given in (("folds", folds), ("groups", groups), ("event", event)):
-        if given is not None and len(np.asarray(given)) != len(y):
-            raise DataError(f"There are {len(y)} rows and {len(np.asarray(given))} {what}.")
+        if given is not None and np.shape(given) != (len(y),):
+            raise DataError(f"There are {len(y)} rows, but {what} have the shape {np.shape(given)}.")
     return Predictions(
         y=y[parts[0]],
         values=tuple(values[part] for part in parts),
         folds=() if folds is None else tuple(_codes(np.asarray(folds)[part]) for part in parts),
         names=called,
         groups=None if groups is None else _codes(np.asarray(groups)[parts[0]]),
-        event=None if event is None else np.asarray(event)[parts[0]].astype(bool),
+        event=None if event is None else _events(np.asarray(event))[parts[0]],
     )
 
 
@@ -107,6 +107,18 @@ def _check_finite(y: Any, values: Any, names: Sequence[str]) -> None:
         raise DataError(f"Row {int(np.flatnonzero(~np.isfinite(y))[0]) + 1} has no true value.")
     if y.dtype.kind == "O" and any(one is None or one != one for one in y.tolist()):
         raise DataError("Some rows have no true value.")
+
+
+def _events(event: Any) -> Any:
+    """Return which times are of events; raises DataError for codes that may mean something else."""
+    texts = np.char.lower(event.astype(str))
+    known = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
+    strange = [one for one in np.unique(texts) if one not in known]
+    if strange:
+        raise DataError(
+            f"The column event has '{strange[0]}': say 1 (or true) where the time is that of an event, else 0."
+        )
+    return np.array([known[one] for one in texts])
 
 
 def _repeats(y: Any, repeats: Any) -> list[Any]:
@@ -125,8 +137,13 @@ def _repeats(y: Any, repeats: Any) -> list[Any]:
 
 
 def _codes(names: Any) -> Any:
-    if names.dtype.kind == "f" and not np.isfinite(names).all():
-        raise DataError("A fold or a group is missing.")
+    gone = (
+        ~np.isfinite(names)
+        if names.dtype.kind == "f"
+        else np.array([one is None or one != one for one in names])
+    )
+    if gone.any():
+        raise DataError(f"A fold or a group is missing, in row {int(np.flatnonzero(gone)[0]) + 1}.")
     return np.unique(names.astype(str) if names.dtype.kind == "O" else names, return_inverse=True)[1].reshape(
         -1
     )

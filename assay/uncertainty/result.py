@@ -12,12 +12,15 @@ import numpy as np
 from assay.errors import ConfigError
 from assay.metrics.record import Metric
 
-__all__ = ["RULES", "TIE", "Interval", "Options", "ends", "first_best", "quantiles", "read_off", "turned"]
+__all__ = [
+    "RULES", "TIE", "Interval", "Options", "both_ends", "ends", "first_best", "quantiles", "read_off", "said_of_spread",
+    "turned",
+]  # fmt: skip
 
 Side = Literal["one", "two"]
 Rule = Literal["inverse_ecdf", "reference"]
 RULES: tuple[Rule, ...] = ("inverse_ecdf", "reference")
-TIE = 1e-12  # scores that differ by less are equal, and the first of them wins
+TIE = 1e-12  # scores that differ by less than this share of the best are equal, and the first of them wins
 ROUNDING = 1e-9
 
 
@@ -75,10 +78,12 @@ class Interval:
             metric's best value.
         winner: the position of the configuration that is spoken of, `winner_name` its name.
         cv_score: its score in the cross-validation, the mean over folds (of all rows where folds are not known).
-        bias: cv_score - estimate.
+        bias: cv_score - estimate: what choosing did, and for methods that judge rows of several folds together (bbc,
+            naive_samples) also what judging them together does.
         n_boot: the number of draws, or of all possible ones; 0 for methods that draw nothing.
         exact: whether nothing was left to chance.
-        quantile_rule: how quantiles were read off.
+        quantile_rule: how quantiles were read off; of values with probabilities there is one way only, and of none
+            it is what was asked for.
         higher_is_better: the metric's direction.
         warnings: what one should know.
         distribution: the values whose quantiles the ends are, and `probabilities` how probable each is.
@@ -119,7 +124,7 @@ def first_best(scores: Any) -> Any:
     if np.isnan(best).any():  # one NaN makes the maximum NaN
         scores = np.where(np.isnan(scores), -np.inf, scores)
         best = np.max(scores, axis=-1, keepdims=True)
-    return np.argmax(scores >= best - TIE, axis=-1)
+    return np.argmax(scores >= best - TIE * np.abs(best), axis=-1)
 
 
 def quantiles(values: Any, shares: Sequence[float], rule: Rule, probabilities: Any = None) -> list[float]:
@@ -139,9 +144,26 @@ def quantiles(values: Any, shares: Sequence[float], rule: Rule, probabilities: A
 
 def read_off(metric: Metric, values: Any, options: Options, probabilities: Any = None) -> tuple[float, float]:
     """Return the ends of the interval of a distribution, in the metric's own units, the lower first."""
+    return ends(metric, *both_ends(metric, values, options, probabilities), options)
+
+
+def both_ends(
+    metric: Metric, values: Any, options: Options, probabilities: Any = None
+) -> tuple[float, float]:
+    """Return the quantiles at both tails, turned to higher is better: the worst, the best."""
     shares = (options.tail, 1 - options.tail)
     worst, best = quantiles(turned(metric, values), shares, options.rule, probabilities)
-    return ends(metric, worst, best, options)
+    return worst, best
+
+
+def said_of_spread(values: Any) -> tuple[str, ...]:
+    """Return a warning where all draws gave one value: then the interval is a point, and no bound."""
+    if np.ptp(values) > TIE * np.abs(values).max():
+        return ()
+    return (
+        "All draws gave the same value (everything is right, or every prediction the same): the interval is a point "
+        "and says nothing about new rows.",
+    )
 
 
 def ends(metric: Metric, worst: float, best: float, options: Options) -> tuple[float, float]:

@@ -7,7 +7,7 @@ area under the ROC curve of two classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import isnan, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,8 @@ def judge(search: Search, options: Options, random: np.random.Generator) -> Judg
         raise UserError("This method chooses by the mean over folds, and they are not known. Take bbc.")
     if len(data.values) > 1:
         raise UserError("This method is for one cross-validation, not for repeats of it. Take bbc.")
+    if data.groups is not None:
+        raise UserError("This method splits rows one by one, and groups belong together. Take bbc.")
     truth, folds, values = search.scorers[0].strata, data.folds[0], data.values[0]
     scores = values if values.ndim == 2 else values[:, :, 1]
     keep = (
@@ -163,25 +165,25 @@ def _normal(
     from scipy.stats import norm
 
     area = float(judged.areas[model])
-    reach = float(norm.ppf(1 - level)) * sqrt(variance)
+    told: dict[str, Any] = {"estimate": area, "winner": model, "exact": True}
+    if isnan(variance):
+        few = "infeasible: one of the classes has a single row among those of the evaluation. Take bbc."
+        return search.tell(method, options, warnings=(few,), **told)
+    reach = float(norm.isf(level)) * sqrt(variance)
     low, high = ends(search.metric, area - reach, area + reach, options)
     said = (
-        ("The area is 1: its variance is estimated as 0, and the bound is no bound.",)
-        if area in (0.0, 1.0)
-        else ()
+        () if variance else (f"The area is {area:g} and its variance estimated as 0: the bound is no bound.",)
     )
-    return search.tell(
-        method, options, estimate=area, lower=low, upper=high, winner=model, exact=True, warnings=said,
-    )  # fmt: skip
+    return search.tell(method, options, lower=low, upper=high, warnings=said, **told)
 
 
 def _delong_variance(judged: Judged, model: int) -> float:
-    """Return DeLong's variance of an area; 0 where a class has one row."""
+    """Return DeLong's variance of an area; NaN where a class has one row."""
     score, positive = judged.scores[:, model], judged.positive
     high, low = score[positive][:, None], score[~positive][None, :]
     wins = (high > low) + 0.5 * (high == low)
     each = (wins.mean(axis=1), wins.mean(axis=0))
-    return float(sum(one.var(ddof=1) / len(one) for one in each if len(one) > 1))
+    return float(sum(one.var(ddof=1) / len(one) if len(one) > 1 else nan for one in each))
 
 
 def _hanley_variance(judged: Judged, model: int, as_coded: bool) -> float:

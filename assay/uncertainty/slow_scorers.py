@@ -61,7 +61,7 @@ class Generic:
         values = self.values if columns is None else self.values[:, columns]
         out = np.full((len(weights), values.shape[1]), np.nan)
         for b, own in enumerate(weights):
-            rows = np.repeat(np.arange(len(own)), own)
+            rows = np.repeat(np.arange(len(own)), np.asarray(own, dtype=np.int64))
             for c in range(values.shape[1]):
                 out[b, c] = self._value(rows, values[:, c]) if len(rows) else np.nan
         return out

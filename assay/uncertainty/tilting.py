@@ -9,14 +9,14 @@ of it, which would be the same but for chance.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from assay.errors import UserError
 from assay.uncertainty.bbc import Search
-from assay.uncertainty.draws import draw_within
+from assay.uncertainty.draws import check_counts, draw_within
 from assay.uncertainty.kernels import rank_columns, weighted_auc
 from assay.uncertainty.result import TIE, Interval, Options, ends
 from assay.uncertainty.single_model import Judged, judge, sidak
@@ -30,11 +30,15 @@ PRECISE = 1e-9
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Areas of models under bootstrap samples of the rows of the evaluation: (B, models), and as observed."""
+    """Areas of models under bootstrap samples of the rows of the evaluation: (B, models), and as observed.
+
+    `of_best`: the model was the best of them, and the level is that of the best.
+    """
 
     weights: Any
     areas: Any
     observed: Any
+    of_best: bool = False
 
 
 def tilting(search: Search, options: Options, random: np.random.Generator) -> Interval:
@@ -56,7 +60,7 @@ def tilting_10p(search: Search, options: Options, random: np.random.Generator) -
 def mabt(search: Search, options: Options, random: np.random.Generator) -> Interval:
     """Bound the area of the best of the best tenth by tilting, given that it is the best of them."""
     judged = judge(search, options, random)
-    drawn = _draw(judged, judged.top, options, random)
+    drawn = replace(_draw(judged, judged.top, options, random), of_best=True)
     return _tilted("mabt", search, judged, judged.final, options, drawn, options.tail)
 
 
@@ -76,12 +80,7 @@ def _draw(judged: Judged, models: Any, options: Options, random: np.random.Gener
 
 
 def _given(weights: Any, positive: Any) -> Any:
-    given = np.asarray(weights)
-    n = len(positive)
-    if given.ndim != 2 or given.shape[1] != n:
-        raise UserError(
-            f"The weights have the shape {given.shape}; for {n} rows of the evaluation they need {n} columns."
-        )
+    given = check_counts(weights, len(positive), "rows of the evaluation")
     for own in (positive, ~positive):
         if (given[:, own].sum(axis=1) != own.sum()).any():
             raise UserError(
@@ -104,15 +103,15 @@ def _tilted(
     method: str, search: Search, judged: Judged, model: int, options: Options, drawn: _Drawn, level: float
 ) -> Interval:
     """Return the interval; without bounds, and with the reason, where tilting does not reach the level."""
-    own = 0 if drawn.areas.shape[1] == 1 else int(np.flatnonzero(judged.top == model)[0])
+    own = int(np.flatnonzero(judged.top == model)[0]) if drawn.of_best else 0
     influence = _influence(drawn.weights, drawn.areas[:, own], judged, model)
     low = _bound(drawn, own, influence, judged, model, level)
     high: float | None = 1.0
-    if options.side == "two" and drawn.areas.shape[1] == 1:
+    if options.side == "two" and not drawn.of_best:
         mirrored = _Drawn(drawn.weights, -drawn.areas, -drawn.observed)
         high = _bound(mirrored, own, -influence, judged, model, level)
-    said = [] if low is not None and high is not None else [_reason(drawn, own)]
-    if options.side == "two" and drawn.areas.shape[1] > 1:
+    said = [] if low is not None and high is not None else [_reason(drawn, own, level)]
+    if options.side == "two" and drawn.of_best:
         said.append("mabt bounds from below only: the upper end is the best value.")
     if low is None or high is None:
         low = high = None
@@ -124,7 +123,9 @@ def _tilted(
     )  # fmt: skip
 
 
-def _reason(drawn: _Drawn, own: int) -> str:
+def _reason(drawn: _Drawn, own: int, level: float) -> str:
+    if level >= 0.25:  # the search for the tilt begins where twice the level is passed, and that is at a half
+        return f"infeasible: tilting cannot bound at a level of {level:g}. Take bbc."
     if drawn.observed[own] >= 1 - TIE:
         return "infeasible: the area is 1, and no weights of the rows lower it. Take bbc."
     return "infeasible: no tilt of the weights makes what was observed improbable enough. Take bbc."
@@ -156,7 +157,7 @@ def _influence(weights: Any, areas: Any, judged: Judged, model: int) -> Any:
 def _bound(drawn: _Drawn, own: int, influence: Any, judged: Judged, model: int, level: float) -> float | None:
     """Return the area under the weights that make the observed one just improbable enough, or None."""
     probability = _improbability(drawn, own, influence)
-    step = 1.0 if drawn.areas.shape[1] == 1 else 0.1
+    step = 0.1 if drawn.of_best else 1.0
     tau = _root(probability, level, step)
     if tau is None:
         return None
@@ -178,7 +179,7 @@ def _improbability(drawn: _Drawn, own: int, influence: Any) -> Callable[[float],
         own = tau * influence
         return tau * tilt - n * (np.log(np.exp(own - own.max()).mean()) + own.max())
 
-    if drawn.areas.shape[1] == 1:
+    if not drawn.of_best:
         counts = (areas > observed + TIE) + 0.5 * (np.abs(areas - observed) <= TIE)
 
         def of_one(tau: float) -> float:

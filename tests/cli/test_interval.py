@@ -139,6 +139,8 @@ BAD = {
     "alpha": ({"y": [0, 1] * 6, "a": list(range(12))}, ["--alpha", "7"], "alpha is 7"),
     "resamples": ({"y": [0, 1] * 6, "a": list(range(12))}, ["--resamples", "many"], "give a number, or exact"),
     "compat": ({"y": [0, 1] * 6, "a": list(range(12))}, ["--compat", "R"], "there is reference only"),
+    "an index": ({"": range(12), "y": [0, 1] * 6, "a": list(range(12))}, [], "looks like an index"),
+    "y and time": ({"y": [0, 1] * 6, "time": range(12), "a": range(12)}, [], "both y and time"),
     "weights": ({"y": [0, 1] * 6, "a": list(range(12))}, ["--weights", "no.npz:w"], "--weights: no.npz cannot be read"),
 }  # fmt: skip
 
@@ -165,6 +167,43 @@ def test_broken_files_are_named(assay: Assay, tmp_path: Path) -> None:
     ):
         said = assay("interval", name)
         assert said.code == 2 and name in said.err and message in said.err, said.err
+
+
+def test_a_second_column_of_a_name_is_refused(assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "twice.csv").write_text("y,a,y\n0,0.1,0\n1,0.2,1\n")
+    said = assay("interval", "twice.csv")
+    assert said.code == 2 and "two columns are called y" in said.err
+
+
+def test_classes_may_have_bars_in_their_names(assay: Assay, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    y = np.array(["a|b", "b", "c"])[np.arange(60) % 3]
+    said = random.dirichlet(np.ones(3), size=(60, 2)) + 0.3 * (y[:, None] == ["a|b", "b", "c"])[:, None, :]
+    said /= said.sum(axis=2, keepdims=True)
+    frame = pd.DataFrame({"y": y, "fold": np.arange(60) // 3 % 5})
+    for at, name in enumerate(("one", "two")):
+        for code, cls in enumerate(("c", "b", "a|b")):
+            frame[f"{name}|{cls}"] = said[:, at, 2 - code]
+    frame.to_csv(tmp_path / "bars.csv", index=False)
+    np.savez(tmp_path / "oof.npz", y=y, predictions=said, folds=frame["fold"], names=["one", "two"])
+    found = [json.loads(assay("interval", name, "--json").out) for name in ("bars.csv", "oof.npz")]
+    assert found[0] == found[1] and found[0]["estimate"] > 0.5
+
+
+@pytest.mark.parametrize("name", ["keep", "learn", "train_rows"])
+def test_a_split_is_of_the_part_that_its_name_says(
+    assay: Assay, tmp_path: Path, file: str, name: str
+) -> None:
+    keep = np.arange(80) // 16 % 4 == 0  # every fold keeps both classes
+    own = keep if name == "keep" else ~keep
+    np.savez(
+        tmp_path / "split.npz", **{name: own.astype(int), f"{name}_at": np.flatnonzero(own), "eval": keep}
+    )
+    found = [
+        json.loads(assay("interval", file, "--method", "delong", "--split", f"split.npz:{one}", "--json").out)
+        for one in ("eval", name, f"{name}_at")
+    ]
+    assert found[0] == found[1] == found[2]
 
 
 def test_the_page_about_winners_shows_what_happens(assay: Assay, tmp_path: Path) -> None:

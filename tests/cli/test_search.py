@@ -92,3 +92,25 @@ def test_bad_input_is_one_line_and_exit_code_2(
 def test_numbers_are_judged_by_their_error(assay: Assay, file: pd.DataFrame) -> None:
     said = assay("search", "mine.csv", "--target", "age", "--configurations", "3", "--folds", "3")
     assert said.code == 0 and "rmse↓" in said.out and " or less." in said.out
+
+
+def test_groups_may_be_long_texts(assay: Assay, tmp_path: Path, file: pd.DataFrame) -> None:
+    site = [f"the site number {number} in the town where rows {number} come from" for number in range(40)]
+    file.assign(site=np.repeat(site, 2)).to_csv(tmp_path / "mine.csv", index=False)
+    said = assay(*WORDS, "--group", "site", "--json")
+    assert said.code == 0, said.err
+    assert "site" not in json.loads(said.out)["winner"]
+
+
+def test_what_cannot_be_written_is_refused_before_the_work(
+    assay: Assay, tmp_path: Path, file: pd.DataFrame
+) -> None:
+    (tmp_path / "taken").write_text("")
+    for words, text in (
+        (("-o", "all.txt"), "written as .parquet or .csv"),
+        (("--folder", "taken"), "taken is a file"),
+        (("--method", "delong"), "assay interval --method delong"),
+        (("--method", "bbc_f"), "3 folds are too few"),
+    ):
+        said = assay(*WORDS, *words)
+        assert said.code == 2 and text in said.err and "pieces" not in said.err, said.err

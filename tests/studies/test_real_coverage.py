@@ -84,3 +84,17 @@ def test_proposals_are_scored_as_the_winner_is_chosen(source: Source) -> None:
 
 def _plain(row: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in row.items() if key != "seconds"}
+
+
+def test_other_data_of_the_same_name_are_other_data(source: Source, tmp_path: Path) -> None:
+    first = run_real([source], tmp_path / "study", 1, ["bbc"])
+    frame = pd.read_csv(source.path)
+    noise = frame.assign(kind=np.random.default_rng(0).permutation(frame["kind"]))
+    noise.to_csv(source.path, index=False)
+    again = run_real([source], tmp_path / "study", 1, ["bbc"])
+    assert again[0].truth < 0.7 < first[0].truth
+    with pytest.raises(ConfigError, match="Two data sets would be called 'cancer"):
+        run_real([source, source], tmp_path / "study", 1, ["bbc"])
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(ConfigError, match="taken is a file"):
+        run_real([source], tmp_path / "taken", 1, ["bbc"])

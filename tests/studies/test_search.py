@@ -292,8 +292,8 @@ def test_small_classes_have_fewer_folds() -> None:
 
 
 def test_a_method_that_cannot_be_used_does_not_lose_the_models() -> None:
-    found = search(table(), "y", configurations=quick(3), folds=3, method="bbc_f")
-    assert found.interval.lower is None and "with fewer than 5" in found.interval.warnings[-1]
+    found = search(table(), "y", configurations=quick(3), folds=3, resamples="exact")
+    assert found.interval.lower is None and "cannot be listed" in found.interval.warnings[-1]
     assert found.model.predict(table().head(2)).shape == (2,)
     two = search(table(), "y", configurations=quick(3), folds=3, alpha=0.2, side="two")
     assert two.interval.alpha == 0.2 and two.interval.upper < 1
@@ -303,6 +303,8 @@ def test_a_method_that_cannot_be_used_does_not_lose_the_models() -> None:
     ("said", "message"),
     [
         ({"target": "z"}, "no column 'z'"),
+        ({"method": "bbc_f", "folds": 3}, "3 folds are too few for bbc_f"),
+        ({"method": "delong"}, "perhaps another configuration than the search"),
         ({"target": None}, "target is not known"),
         ({"metric": "rmse"}, "rmse is of numbers"),
         ({"metric": "accuracy"}, "Did you mean 'acc'"),

@@ -297,7 +297,7 @@ def test_weights_that_do_not_fit_are_refused(weights, text: str) -> None:
         ([0, 1, 0], np.ones((4, 2)), None, "one row each"),
         ([], np.ones((0, 2)), None, "no rows"),
         ([0, 1], [[0.1, np.nan], [1, 2]], None, "1 predictions are no numbers, the first of '1' in row 1"),
-        ([0, 1], np.ones((2, 2)), [0], "2 rows and 1 folds"),
+        ([0, 1], np.ones((2, 2)), [0], "2 rows, but folds have the shape"),
         ([0.1, np.nan], np.ones((2, 2)), None, "Row 2 has no true value"),
         ([0, 1], np.ones((2, 2)), [0, np.nan], "A fold or a group is missing"),
     ],
@@ -313,3 +313,153 @@ def test_folds_and_labels_may_have_any_names() -> None:
     plain = find_interval(prepare(check_predictions(y, values, folds), "auc"), "bbc_f", Options())
     named = check_predictions(np.array(["no", "yes"])[y], values, folds * 7 + 100)
     assert find_interval(prepare(named, "auc"), "bbc_f", Options()).lower == plain.lower
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("metric", ["rmse", "mse"])
+def test_the_winner_does_not_depend_on_units(metric: str, unit: float) -> None:
+    random = np.random.default_rng(0)
+    y = random.normal(size=60)
+    values = y[:, None] + random.normal(size=(60, 3)) * [1.0, 0.5, 0.1]
+    for method in ("bbc", "bbc_f"):
+        own = prepare(check_predictions(unit * y, unit * values, np.arange(60) % 6), metric)
+        found = find_interval(own, method, Options())
+        plain = find_interval(
+            prepare(check_predictions(y, values, np.arange(60) % 6), metric), method, Options()
+        )
+        power = unit if metric == "rmse" else unit**2
+        assert own.winner == 2 and found.estimate == pytest.approx(power * plain.estimate)
+
+
+@pytest.mark.parametrize("method", ["bbc", "bbc_f", "bbc_vc", "naive_folds", "naive_samples"])
+@pytest.mark.parametrize("kind", ["perfect", "constant"])
+def test_an_interval_that_is_a_point_is_named(method: str, kind: str) -> None:
+    y = np.arange(80) % 2
+    values = np.stack([y, y] if kind == "perfect" else [np.full(80, 0.3)] * 2, axis=1)
+    own = prepare(check_predictions(y, values, np.arange(80) // 2 % 8), "auc")
+    assert "is a point" in " ".join(find_interval(own, method, Options()).warnings)
+
+
+def test_an_area_without_variance_is_no_bound() -> None:
+    y = np.arange(80) % 2
+    for values, area in ((y, "1"), (np.full(80, 0.3), "0.5"), (1 - y, "0")):
+        own = prepare(check_predictions(y, np.stack([values, values], axis=1), np.arange(80) // 2 % 4), "auc")
+        for alpha in (0.05, 1e-17):
+            found = find_interval(own, "delong", Options(alpha=alpha))
+            assert f"The area is {area} and its variance" in found.warnings[-1]
+            assert found.lower == float(area)
+
+
+def test_one_row_of_a_class_has_no_variance_to_go_by() -> None:
+    random = np.random.default_rng(0)
+    y = np.arange(80) % 8 == 0
+    keep = np.zeros(80, dtype=bool)
+    keep[[8, 1, 2, 3, 4, 5]] = True
+    own = prepare(check_predictions(y, random.random((80, 3)), np.arange(80) % 5), "auc")
+    found = find_interval(own, "delong", Options(evaluate=keep))
+    assert found.lower is None and "single row" in found.warnings[-1]
+    assert find_interval(own, "hanley_mcneil", Options(evaluate=keep)).lower is not None
+
+
+@pytest.mark.parametrize("method", AREAS)
+def test_methods_that_split_rows_refuse_groups(method: str) -> None:
+    with pytest.raises(UserError, match="groups belong together"):
+        find_interval(search(groups=np.arange(120) // 4), method, Options())
+
+
+@pytest.mark.parametrize("method", ["bbc", "bbc_f", "naive_folds", "naive_samples", "tilting", "mabt"])
+@pytest.mark.parametrize("kind", ["negative", "halves", "endless", "huge", "text", "empty", "shape"])
+def test_weights_that_count_nothing_are_refused(method: str, kind: str) -> None:
+    own = search()
+    n = 6 if "fold" in method or method == "bbc_f" else 30 if method in AREAS else 120
+    weights = np.ones((4, n))
+    weights[:, 0] = 0
+    bad = {
+        "negative": -weights, "halves": weights / 2, "endless": np.where(weights > 0, np.inf, 0), "huge": weights * 2.0**55,
+        "text": weights.astype(str), "empty": weights[:0], "shape": weights[:, :-1],
+    }[kind]  # fmt: skip
+    with pytest.raises(UserError, match=r"(?i)weights"):
+        find_interval(own, method, Options(weights=bad))
+
+
+def test_mabt_of_one_model_is_its_own_criterion() -> None:
+    own = search(c=5)
+    one, two = (
+        find_interval(own, "mabt", Options(side=side, alpha=alpha))
+        for side, alpha in (("one", 0.05), ("two", 0.1))
+    )
+    assert one.winner == find_interval(own, "tilting_10p", Options()).winner
+    assert one.lower != find_interval(own, "tilting_10p", Options()).lower
+    assert two.upper == 1 and "from below only" in two.warnings[-1] and two.lower == one.lower
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.8])
+def test_any_alpha_is_allowed(alpha: float) -> None:
+    found = find_interval(search(), "bbc_vc", Options(alpha=alpha))
+    wide = find_interval(search(), "bbc", Options(alpha=alpha))
+    assert found.estimate == wide.estimate and abs(found.lower - found.estimate) < abs(
+        wide.lower - wide.estimate
+    )
+
+
+def test_metrics_that_are_called_each_time_work_everywhere() -> None:
+    own = search("pr_auc", n=40, c=3, folds=4)
+    for found in try_all(own, Options(resamples=20, few_folds=True)):
+        assert found.method in AREAS or found.estimate is not None, found.warnings
+    without = prepare(check_predictions(own.data.y, own.data.values[0]), "pr_auc")
+    assert find_interval(without, "bbc", Options(resamples=20)).lower is not None
+
+
+def test_areas_below_a_half_ask_for_the_direction() -> None:
+    random = np.random.default_rng(0)
+    y = np.where(np.arange(60) % 2, "healthy", "Cancer")
+    values = (y == "Cancer")[:, None] + random.normal(size=(60, 3))
+    own = prepare(check_predictions(y, values, np.arange(60) // 2 % 5), "auc")
+    assert "those of 'healthy', the second class in sorted order" in own.warnings[-1]
+
+
+def test_options_without_effect_are_named() -> None:
+    own = search()
+    said = find_interval(own, "delong", Options(weights=np.ones((2, 5)), resamples=3)).warnings
+    assert (
+        "weights has no effect on delong here." in said and "resamples has no effect on delong here." in said
+    )
+    keep = np.arange(120) % 4 == 0
+    assert (
+        "split has no effect" in find_interval(own, "bbc", Options(evaluate=keep, resamples=20)).warnings[-1]
+    )
+    assert (
+        "stratify has no effect"
+        in find_interval(search("acc"), "bbc", Options(stratify=True, resamples=20)).warnings[-1]
+    )
+    assert not find_interval(own, "bbc", Options(stratify=True, resamples=20)).warnings
+
+
+def test_the_rule_is_that_by_which_quantiles_were_read() -> None:
+    own, folds = search(), np.array([[0, 2, 1, 1, 1, 1], [2, 0, 1, 1, 1, 1]])
+    assert find_interval(own, "bbc_f", Options(rule="reference")).quantile_rule == "inverse_ecdf"
+    assert find_interval(own, "bbc_f", Options(rule="reference", weights=folds)).quantile_rule == "reference"
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ({"folds": np.array(["a", "b", None] * 4, dtype=object)}, "missing, in row 3"),
+        ({"folds": np.array(["a", "b", float("nan")] * 4, dtype=object)}, "missing, in row 3"),
+        ({"groups": np.array(["a", "b", None] * 4, dtype=object)}, "missing, in row 3"),
+        ({"folds": np.zeros((12, 2))}, "folds have the shape"),
+        ({"event": [1, 2] * 6}, "event has '2'"),
+        ({"event": ["dead", "alive"] * 6}, "event has 'alive'"),
+        ({"event": [1.0, float("nan")] * 6}, "event has 'nan'"),
+    ],
+)
+def test_codes_that_may_mean_anything_are_refused(said, text: str) -> None:
+    with pytest.raises(DataError, match=text):
+        check_predictions(np.arange(12) % 2, np.random.default_rng(0).random((12, 2)), **said)
+
+
+def test_one_group_is_found_at_once() -> None:
+    y = np.random.default_rng(0).normal(size=20)
+    own = prepare(check_predictions(y, y[:, None] + 1, groups=np.zeros(20)), "rmse")
+    with pytest.raises(DataError, match="of one group"):
+        find_interval(own, "bbc", Options())
