@@ -375,8 +375,8 @@ def test_weights_that_count_nothing_are_refused(method: str, kind: str) -> None:
     weights = np.ones((4, n))
     weights[:, 0] = 0
     bad = {
-        "negative": -weights, "halves": weights / 2, "endless": np.where(weights > 0, np.inf, 0), "huge": weights * 2.0**55,
-        "text": weights.astype(str), "empty": weights[:0], "shape": weights[:, :-1],
+        "negative": -weights, "halves": weights / 2, "endless": np.where(weights > 0, np.inf, 0),
+        "huge": weights * 2.0**55, "text": weights.astype(str), "empty": weights[:0], "shape": weights[:, :-1],
     }[kind]  # fmt: skip
     with pytest.raises(UserError, match=r"(?i)weights"):
         find_interval(own, method, Options(weights=bad))
