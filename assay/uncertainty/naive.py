@@ -16,6 +16,10 @@ __all__ = ["naive_folds", "naive_samples", "tt"]
 UNCORRECTED = "The winner was chosen by these very scores: the interval is too high."
 
 
+def _uncorrected(search: Search) -> tuple[str, ...]:
+    return (UNCORRECTED,) if len(search.data.names) > 1 else ()
+
+
 def naive_folds(search: Search, options: Options, random: np.random.Generator) -> Interval:
     """Draw the winner's folds with replacement, and take their mean; as if it had not been chosen."""
     if not search.by_fold:
@@ -40,7 +44,7 @@ def naive_folds(search: Search, options: Options, random: np.random.Generator) -
     told = options if chance is None else replace(options, rule="inverse_ecdf")
     return search.tell(
         "naive_folds", told, estimate=float(scores.mean()), lower=low, upper=high, n_boot=len(draws), exact=exact,
-        distribution=values, probabilities=chance, warnings=(UNCORRECTED, *said_of_spread(values)),
+        distribution=values, probabilities=chance, warnings=(*_uncorrected(search), *said_of_spread(values)),
     )  # fmt: skip
 
 
@@ -63,7 +67,7 @@ def naive_samples(search: Search, options: Options, random: np.random.Generator)
     low, high = read_off(search.metric, values, options)
     return search.tell(
         "naive_samples", options, estimate=pooled, lower=low, upper=high, n_boot=len(draws), distribution=values,
-        warnings=(UNCORRECTED, *said_of_spread(values)),
+        warnings=(*_uncorrected(search), *said_of_spread(values)),
     )  # fmt: skip
 
 

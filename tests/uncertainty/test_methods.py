@@ -463,3 +463,13 @@ def test_one_group_is_found_at_once() -> None:
     own = prepare(check_predictions(y, y[:, None] + 1, groups=np.zeros(20)), "rmse")
     with pytest.raises(DataError, match="of one group"):
         find_interval(own, "bbc", Options())
+
+
+@pytest.mark.parametrize("method", ["naive_folds", "naive_samples"])
+def test_of_one_configuration_nothing_was_chosen(method: str) -> None:
+    assert not any(
+        "chosen by these very" in said for said in find_interval(search(c=1), method, Options()).warnings
+    )
+    assert any(
+        "chosen by these very" in said for said in find_interval(search(c=2), method, Options()).warnings
+    )
