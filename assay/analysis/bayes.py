@@ -24,6 +24,7 @@ __all__ = [
 
 PRIOR = 0.5  # the weight of one further, imagined task on which the two are equal
 SAMPLES = 50_000
+BLOCK = 512  # samples that are worked on together: they stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -94,21 +95,31 @@ def signed_rank_pairs(
 
 
 def _weights(n: int, random: np.random.Generator, samples: int) -> Any:
+    """Return (n + 1, samples) weights, first that of the imagined task."""
     alpha = np.ones(n + 1)
     alpha[0] = PRIOR
-    return random.dirichlet(alpha, samples)
+    return np.ascontiguousarray(random.dirichlet(alpha, samples).T)
 
 
 def _signed_rank(differences: Any, rope: float, weights: Any) -> tuple[float, float, float]:
     z = np.concatenate([[0.0], differences])
     order = np.argsort(z, kind="stable")
-    z, w = z[order], weights[:, order]
-    below = np.concatenate([np.zeros((len(w), 1)), w.cumsum(axis=1)], axis=1)
-    # For each task the total weight of the others whose sum with it lies below, or not above, the region.
-    under = (w * below[:, np.searchsorted(z, -2 * rope - z, side="left")]).sum(axis=1)
-    inside = (w * below[:, np.searchsorted(z, 2 * rope - z, side="right")]).sum(axis=1) - under
-    over = 1 - under - inside
-    shares = np.stack([over, inside, under])
+    z = z[order]
+    # For each task, how many of the others have a sum with it below, or not above, the region: those before these.
+    lower, upper = (
+        np.searchsorted(z, -2 * rope - z, side="left"),
+        np.searchsorted(z, 2 * rope - z, side="right"),
+    )
+    parts = []
+    for begin in range(0, weights.shape[1], BLOCK):
+        w = weights[order, begin : begin + BLOCK]
+        below = np.zeros((len(w) + 1, w.shape[1]))
+        for task, own in enumerate(w):  # cumsum over the first axis is six times slower
+            np.add(below[task], own, out=below[task + 1])
+        under = np.einsum("ts,ts->s", w, below[lower])
+        inside = np.einsum("ts,ts->s", w, below[upper]) - under
+        parts.append(np.stack([1 - under - inside, inside, under]))
+    shares = np.concatenate(parts, axis=1)
     top = shares >= shares.max(axis=0) - 1e-12
     counted = (top / top.sum(axis=0)).mean(axis=1)
     return float(counted[0]), float(counted[1]), float(counted[2])
