@@ -101,6 +101,17 @@ def _one(cell: Coverage | None) -> str:
     return text if cell.holds else f"**{text}**"
 
 
+def chosen(found: Sequence[Coverage], methods: Sequence[str]) -> str:
+    """Return the mean true score of the models that each method chose."""
+    cells = {(one.setting, one.method): one for one in found}
+    lines = [f"| setting | {' | '.join(methods)} |", "|---|" + "---|" * len(methods)]
+    for setting in dict.fromkeys(one.setting for one in found):
+        own = [cells.get((setting, name)) for name in methods]
+        shown = [f"{one.truth:.3f}" if one is not None and one.repetitions else "–" for one in own]
+        lines.append(f"| {setting} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
 def sources() -> list[Source]:
     """Return the paper's data sets that are at hand, with its numbers of training rows."""
     small, large = (
@@ -141,7 +152,8 @@ def main() -> int:
                     min(said.repetitions, 30) if static else said.repetitions,
                     () if static else GENERAL, said.p, progress,
                 )  # fmt: skip
-            print(f"\n## {preset}\n\n{plain(found, tuple(METHODS) if static else GENERAL)}")
+            methods = tuple(METHODS) if static else GENERAL
+            print(f"\n## {preset}\n\n{plain(found, methods)}\n\n{chosen(found, methods)}")
             continue
         extra: Any = AS_CODED if preset == "paper" else ()
         with Counted(f"pieces of {preset}") as progress:
