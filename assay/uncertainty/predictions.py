@@ -81,10 +81,10 @@ def check_predictions(
     if len(called) != values.shape[1]:
         raise DataError(f"There are {values.shape[1]} configurations and {len(called)} names.")
     _check_finite(y, values, called)
-    parts = _repeats(y, repeats)
     for what, given in (("folds", folds), ("groups", groups), ("event", event)):
         if given is not None and np.shape(given) != (len(y),):
             raise DataError(f"There are {len(y)} rows, but {what} have the shape {np.shape(given)}.")
+    parts = _repeats(y, repeats, groups)
     return Predictions(
         y=y[parts[0]],
         values=tuple(values[part] for part in parts),
@@ -121,18 +121,19 @@ def _events(event: Any) -> Any:
     return np.array([known[one] for one in texts])
 
 
-def _repeats(y: Any, repeats: Any) -> list[Any]:
+def _repeats(y: Any, repeats: Any, groups: Any) -> list[Any]:
     """Return the rows of each repeat."""
     if repeats is None:
         return [np.arange(len(y))]
     codes = _codes(np.asarray(repeats))
     parts = [np.flatnonzero(codes == one) for one in range(int(codes.max()) + 1)]
     for number, part in enumerate(parts):
-        if len(part) != len(parts[0]) or (y[part] != y[parts[0]]).any():
-            raise DataError(
-                f"Repeat {number} does not have the true values of the first repeat in the same order: repeats are of "
-                "the same rows."
-            )
+        for known in (y, *([] if groups is None else [np.asarray(groups)])):
+            if len(part) != len(parts[0]) or (known[part] != known[parts[0]]).any():
+                raise DataError(
+                    f"Repeat {number} does not have the true values and groups of the first repeat in the same order: "
+                    "repeats are of the same rows."
+                )
     return parts
 
 

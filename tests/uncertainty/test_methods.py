@@ -107,6 +107,9 @@ def test_repeats_are_averaged_and_of_the_same_rows() -> None:
         assert (a.estimate, a.lower) == pytest.approx((b.estimate, b.lower)), method
     with pytest.raises(DataError, match="Repeat 1 does not have the true values"):
         check_predictions(np.r_[y, 1 - y], np.tile(one, (2, 1)), repeats=np.repeat([0, 1], 60))
+    groups = np.r_[np.arange(60), np.arange(60)[::-1]]
+    with pytest.raises(DataError, match="and groups of the first repeat"):
+        check_predictions(np.ones(120), np.tile(one, (2, 1)), repeats=np.repeat([0, 1], 60), groups=groups)
 
 
 def test_groups_are_drawn_whole() -> None:
