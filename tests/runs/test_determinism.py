@@ -44,11 +44,10 @@ def test_predictions_do_not_depend_on_parallelism_or_order(
     jobs: Plan, tmp_path: Path, shared_settings: Settings
 ) -> None:
     first = predictions(jobs, tmp_path / "one", 1, shared_settings)
-    second = predictions(jobs, tmp_path / "two", 2, shared_settings)
-    third = predictions(replace(jobs, jobs=jobs.jobs[::-1]), tmp_path / "three", 2, shared_settings)
-    assert first.keys() == second.keys() == third.keys() and len(first) == 12
+    second = predictions(replace(jobs, jobs=jobs.jobs[::-1]), tmp_path / "two", 2, shared_settings)
+    assert first.keys() == second.keys() and len(first) == 12
     for key, expected in first.items():
-        assert np.array_equal(expected, second[key]) and np.array_equal(expected, third[key])
+        assert np.array_equal(expected, second[key])
 
 
 def test_another_run_seed_gives_other_forests(tmp_path: Path, shared_settings: Settings) -> None:
