@@ -97,11 +97,9 @@ def intervals(
         return
     for name in dict.fromkeys(one.setting for one in found):
         print_table(name, HEADS, [_line(one) for one in found if one.setting == name])
-    ranks = average_ranks(found)
+    ranks = sorted((rank, name) for name, rank in average_ranks(found).items())
     if ranks:
-        print_table(
-            "Average ranks", ["method", ">rank"], [[name, f"{rank:.2f}"] for name, rank in ranks.items()]
-        )
+        print_table("Average ranks", ["method", ">rank"], [[name, f"{rank:.2f}"] for rank, name in ranks])
     print(
         f"Of {repetitions} searches: the share whose truth was inside; whether a promise of 95 % stands (by an exact "
         "binomial test); how far the bound lay from the truth; how much too good the estimate was; the true score of "
