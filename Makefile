@@ -6,7 +6,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # uv finds packages where pip is told to look.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
-.PHONY: help setup demo test check format docs bench chaos parity null nine test-frameworks slow clean
+.PHONY: help setup demo test check format docs bench chaos parity null coverage nine test-frameworks slow clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -53,7 +53,7 @@ chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resu
 null: setup ## do the tests keep their level? 1,000 suites in which all frameworks are equal (ten minutes)
 	$(BIN)/python -m benchmarks.null
 
-coverage: setup ## do intervals hold the truth as often as they say? 200 simulated searches a setting (two hours)
+coverage: setup ## do intervals hold the truth as often as they say? 200 simulated searches a setting, and real ones (five hours)
 	$(BIN)/python -m benchmarks.coverage
 
 nine: setup ## the paper's nine frameworks on three data sets (needs the reference data; two hours)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
@@ -85,10 +85,20 @@ def _differs(ours: Coverage, theirs: float, repetitions: int = 200) -> bool:
 
 def plain(found: Sequence[Coverage], methods: Sequence[str]) -> str:
     """Return inclusion (tightness) and bias of some methods in each setting; bold where the promise is refuted."""
+    return _lines(found, methods, _one)
+
+
+def chosen(found: Sequence[Coverage], methods: Sequence[str]) -> str:
+    """Return the mean true score of the models that each method chose."""
+    return _lines(found, methods, lambda one: f"{one.truth:.3f}" if one and one.repetitions else "–")
+
+
+def _lines(found: Sequence[Coverage], methods: Sequence[str], show: Callable[[Coverage | None], str]) -> str:
+    """Return a line for each setting with a cell for each method."""
     cells = {(one.setting, one.method): one for one in found}
     lines = [f"| setting | {' | '.join(methods)} |", "|---|" + "---|" * len(methods)]
     for setting in dict.fromkeys(one.setting for one in found):
-        lines.append(f"| {setting} | {' | '.join(_one(cells.get((setting, name))) for name in methods)} |")
+        lines.append(f"| {setting} | {' | '.join(show(cells.get((setting, name))) for name in methods)} |")
     return "\n".join(lines)
 
 
@@ -99,17 +109,6 @@ def _one(cell: Coverage | None) -> str:
         return f"bias {cell.bias:+z.3f}"
     text = f"{cell.inclusion:.3f} ({cell.tightness:z.3f}), {cell.bias:+z.3f}"
     return text if cell.holds else f"**{text}**"
-
-
-def chosen(found: Sequence[Coverage], methods: Sequence[str]) -> str:
-    """Return the mean true score of the models that each method chose."""
-    cells = {(one.setting, one.method): one for one in found}
-    lines = [f"| setting | {' | '.join(methods)} |", "|---|" + "---|" * len(methods)]
-    for setting in dict.fromkeys(one.setting for one in found):
-        own = [cells.get((setting, name)) for name in methods]
-        shown = [f"{one.truth:.3f}" if one is not None and one.repetitions else "–" for one in own]
-        lines.append(f"| {setting} | {' | '.join(shown)} |")
-    return "\n".join(lines)
 
 
 def sources() -> list[Source]:

@@ -17,10 +17,10 @@ from assay.studies.crossfit import Work, first_steps, scores_of
 from assay.studies.inputs import SearchData
 from assay.studies.search import fold_rows, gather, setting_for
 from assay.studies.spaces import ALL, Configuration, Part, make_last
-from assay.uncertainty.predictions import Predictions
-from assay.uncertainty.scorers import make_scorer
+from assay.uncertainty.bbc import prepare
+from assay.uncertainty.predictions import Predictions, check_predictions
 
-__all__ = ["Guide", "open_guide", "search_guided"]
+__all__ = ["Guide", "open_guide", "score_of", "search_guided"]
 
 Guide = Literal["guided", "random"]
 
@@ -51,6 +51,9 @@ def search_guided(
     study = open_guide(guide, get_metric(metric).higher_is_better, seed)
     tried: list[Configuration] = []
     values = np.zeros((data.n_rows, n, data.n_scores))
+    fold_of = np.zeros(data.n_rows, dtype=np.int64)
+    for _, fold, _, test in split:
+        fold_of[test] = fold
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # learners warn of what their scores show
         ready = [(first_steps(data, ALL, setting, train, test), train, test) for _, _, train, test in split]
@@ -61,18 +64,16 @@ def search_guided(
             for (x_train, x_test), train, test in ready:
                 model = make_last(tried[-1], setting).fit(x_train, data.y[train])
                 values[test, number] = scores_of(model, x_test, data, setting)
-            study.tell(trial, _mean_over_folds(metric, data, values[:, number], split))
+            own = values[:, [number]] if data.n_scores > 1 else values[:, [number], 0]
+            study.tell(trial, score_of(metric, data.y, own, fold_of))
     work = Work(data, tuple(tried), split, setting)
     shown = values if data.n_scores > 1 else values[:, :, 0]
     return gather(work, [shown], {}), {one.name: one for one in tried}
 
 
-def _mean_over_folds(metric: str, data: SearchData, said: Any, split: Any) -> float:
-    inside = np.zeros((len(split), data.n_rows), dtype=np.uint8)
-    for at, (_, _, _, test) in enumerate(split):
-        inside[at, test] = 1
-    shown = said[:, None, :] if data.n_scores > 1 else said
-    return float(np.mean(make_scorer(metric, data.y, shown).weighted(inside)))
+def score_of(metric: str, y: Any, values: Any, folds: Any) -> float:
+    """Return what a proposal is judged by: as a winner is chosen."""
+    return float(prepare(check_predictions(y, values, folds), metric).scores[0])
 
 
 def propose(trial: Any) -> Part:

@@ -15,9 +15,8 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.metrics.registry import get_metric
-from assay.studies.guided import Guide, open_guide
+from assay.studies.guided import Guide, open_guide, score_of
 from assay.uncertainty.predictions import Predictions, check_predictions
-from assay.uncertainty.scorers import make_scorer
 
 __all__ = ["STRATEGIES", "Setting", "Strategy", "draw_search"]
 
@@ -197,14 +196,12 @@ def _proposed(
     surface, rough = _surface(setting, random), _smooth_noise(setting, random)
     higher = get_metric(setting.metric).higher_is_better
     study = open_guide(guide, higher, int(random.integers(2**31)))
-    inside = (np.arange(setting.n_folds)[:, None] == folds).astype(np.uint8)
     values, truth = [], []
     for _ in range(setting.c):
         trial = study.ask()
         place = np.array([trial.suggest_float(f"x{d}", 0.0, 1.0) for d in range(DIMENSIONS)])
         said, real = kind(setting, y, np.array([surface(place)]), rough(place))
-        score = float(np.mean(make_scorer(setting.metric, y, said).weighted(inside)))
-        study.tell(trial, score)
+        study.tell(trial, score_of(setting.metric, y, said, folds))
         values.append(said[:, 0])
         truth.append(float(real[0]))
     return Drawn(check_predictions(y, np.stack(values, axis=1), folds), np.array(truth))

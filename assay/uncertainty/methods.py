@@ -50,7 +50,7 @@ def find_interval(search: Search, method: str, options: Options, seed: int = 0) 
 
 def _without_effect(search: Search, method: str, options: Options) -> list[str]:
     """Return what to say of options that this method does not look at."""
-    draws_rows = method in METHODS and method not in DRAW_NOTHING | {"bbc_f", "naive_folds"}
+    draws_rows = method not in DRAW_NOTHING | {"bbc_f", "naive_folds"}
     stratified = draws_rows and search.scorers[0].strata is not None and search.data.groups is None
     ignored = {
         "weights": options.weights is not None and method in DRAW_NOTHING,
