@@ -10,10 +10,9 @@ import argparse
 import csv
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 from assay.cli.progress import Counted
 from assay.studies.interval_coverage import PRESETS, run_coverage
@@ -22,59 +21,89 @@ from assay.studies.simulate import Strategy
 from assay.uncertainty.coverage import Coverage, average_ranks
 from assay.uncertainty.methods import METHODS
 
-DATASETS = Path(__file__).resolve().parents[2] / "shared/data/datasets"
-PUBLISHED = Path(__file__).resolve().parents[2] / "shared/data/results/bbc/final_results__sim_results.csv"
-# Under which names the published table has which method; Hanley and McNeil's as it was coded.
+SHARED = Path(__file__).resolve().parents[2] / "shared/data"
+DATASETS, RESULTS = SHARED / "datasets", SHARED / "results/bbc"
+# Under which names the published tables have which method; Hanley and McNeil's as it was coded.
 COLUMNS = {
     "bbc": "BBC", "bbc_f": "BBCF", "delong": "DL", "hanley_mcneil/reference": "HM", "tilting": "BT",
     "delong_10p": "DL10", "hanley_mcneil_10p/reference": "HM10", "tilting_10p": "BT10", "mabt": "MABT",
     "naive_folds": "NB",
 }  # fmt: skip
 AS_CODED = tuple(name for name in COLUMNS if name.endswith("/reference"))
+# The published table of real data has our data sets by these names.
+REAL = {
+    "credit-g": "dataset_31_credit-g", "PhishingWebsites": "phishing", "musk": "musk", "adult": "adult",
+    "electricity": "electricity-normalized", "bank-marketing": "bank", "eeg-eye-state": "eeg-eye",
+}  # fmt: skip
 GUIDED = ("credit-g", "PhishingWebsites", "electricity")
+OTHERS = ("bbc_vc", "naive_samples", "tt")
 GENERAL = ("bbc", "bbc_f", "bbc_vc", "naive_folds", "naive_samples", "tt")
 
 
-def published() -> dict[tuple[str, str], tuple[float, float]]:
-    """Return inclusion and tightness by setting and method; empty where the published table is not at hand."""
-    if not PUBLISHED.is_file():
-        return {}
+@dataclass(frozen=True)
+class Published:
+    """Inclusion and tightness by setting and method, and of how many searches."""
+
+    cells: dict[tuple[str, str], tuple[float, float]]
+    repetitions: int
+
+
+def published_simulations() -> Published:
+    """Return the paper's Table 2; empty where it is not at hand."""
     names = {(one.beta, one.n, one.c, one.balance): one.name for one in PRESETS["paper"]()}
-    out = {}
-    with open(PUBLISHED, newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if row["C"] != "2":
-                continue
+    cells = {}
+    for row in _rows(RESULTS / "final_results__sim_results.csv"):
+        if row["C"] == "2":
             beta = tuple(int(part) for part in row["(alpha, beta)`"].split(","))
             name = names.get((beta, int(row["N"]), int(row["M"]), float(row["b"])))  # type: ignore[arg-type]
-            for ours, theirs in COLUMNS.items():
-                if name and row[f"{theirs}_95"]:
-                    out[name, ours] = float(row[f"{theirs}_95"]), float(row[f"{theirs}_t"])
-    return out
+            cells |= {(name, ours): cell for ours, cell in _cells(row).items() if name}
+    return Published(cells, 200)
 
 
-def beside(found: Sequence[Coverage]) -> str:
-    """Return the paper's settings with ours and the published numbers in each cell; bold where they differ."""
-    theirs, cells = published(), {(one.setting, one.method): one for one in found}
-    settings = list(dict.fromkeys(one.setting for one in found))
-    lines = [f"| setting | {' | '.join(COLUMNS)} |", "|---|" + "---|" * len(COLUMNS)]
-    for setting in settings:
-        shown = [_pair(cells.get((setting, name)), theirs.get((setting, name))) for name in COLUMNS]
-        lines.append(f"| {setting} | {' | '.join(shown)} |")
-    return "\n".join(lines)
+def published_real(found: Sequence[Source]) -> Published:
+    """Return the lines of the paper's Table 3 that speak of these data; empty where it is not at hand."""
+    names = {REAL[Path(one.path).stem]: one.name for one in found}
+    cells = {}
+    for row in _rows(RESULTS / "final_results__real_datasets_summaries.csv"):
+        if row["dataset"] in names:
+            cells |= {
+                (names[row["dataset"]], ours.removesuffix("/reference")): cell
+                for ours, cell in _cells(row).items()
+            }
+    return Published(cells, 100)
 
 
-def _pair(ours: Coverage | None, theirs: tuple[float, float] | None) -> str:
-    own = "–" if ours is None or not ours.repetitions else f"{ours.inclusion:.3f} ({ours.tightness:.3f})"
-    other = "–" if theirs is None else f"{theirs[0]:.3f} ({theirs[1]:.3f})"
-    return (
-        f"**{own} / {other}**"
-        if ours is not None and theirs and _differs(ours, theirs[0])
-        else f"{own} / {other}"
-    )
+def _rows(path: Path) -> list[dict[str, str]]:
+    if not path.is_file():
+        return []
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
-def _differs(ours: Coverage, theirs: float, repetitions: int = 200) -> bool:
+def _cells(row: dict[str, str]) -> dict[str, tuple[float, float]]:
+    return {
+        ours: (float(row[f"{theirs}_95"]), float(row[f"{theirs}_t"]))
+        for ours, theirs in COLUMNS.items()
+        if row[f"{theirs}_95"]
+    }
+
+
+def beside(found: Sequence[Coverage], theirs: Published, methods: Sequence[str]) -> str:
+    """Return ours and the published numbers in each cell; bold where they differ."""
+
+    def pair(own: Coverage | None, setting: str, method: str) -> str:
+        other = theirs.cells.get((setting, method))
+        shown = f"{_held(own)} / {'–' if other is None else f'{other[0]:.3f} ({other[1]:z.3f})'}"
+        return f"**{shown}**" if own and other and _differs(own, other[0], theirs.repetitions) else shown
+
+    return _lines(found, methods, pair)
+
+
+def _held(cell: Coverage | None) -> str:
+    return "–" if cell is None or not cell.repetitions else f"{cell.inclusion:.3f} ({cell.tightness:z.3f})"
+
+
+def _differs(ours: Coverage, theirs: float, repetitions: int) -> bool:
     """Whether two shares of so many searches differ by more than three standard errors."""
     if not ours.repetitions:
         return False
@@ -85,21 +114,41 @@ def _differs(ours: Coverage, theirs: float, repetitions: int = 200) -> bool:
 
 def plain(found: Sequence[Coverage], methods: Sequence[str]) -> str:
     """Return inclusion (tightness) and bias of some methods in each setting; bold where the promise is refuted."""
-    return _lines(found, methods, _one)
+    return _lines(found, methods, lambda own, *_: _one(own))
 
 
 def chosen(found: Sequence[Coverage], methods: Sequence[str]) -> str:
     """Return the mean true score of the models that each method chose."""
-    return _lines(found, methods, lambda one: f"{one.truth:.3f}" if one and one.repetitions else "–")
+    return _lines(found, methods, lambda own, *_: f"{own.truth:.3f}" if own else "–")
 
 
-def _lines(found: Sequence[Coverage], methods: Sequence[str], show: Callable[[Coverage | None], str]) -> str:
+def _lines(
+    found: Sequence[Coverage], methods: Sequence[str], show: Callable[[Coverage | None, str, str], str]
+) -> str:
     """Return a line for each setting with a cell for each method."""
     cells = {(one.setting, one.method): one for one in found}
     lines = [f"| setting | {' | '.join(methods)} |", "|---|" + "---|" * len(methods)]
     for setting in dict.fromkeys(one.setting for one in found):
-        lines.append(f"| {setting} | {' | '.join(show(cells.get((setting, name))) for name in methods)} |")
+        shown = [show(cells.get((setting, name)), setting, name) for name in methods]
+        lines.append(f"| {setting} | {' | '.join(shown)} |")
     return "\n".join(lines)
+
+
+def averages(found: Sequence[Coverage]) -> str:
+    """Return the average ranks of the methods, and the mean true score of what they chose, where all chose."""
+    ranks = average_ranks([one for one in found if one.method in METHODS])
+    shown = ", ".join(f"{name} {rank:.2f}" for name, rank in sorted(ranks.items(), key=lambda pair: pair[1]))
+    by_method: dict[str, dict[str, float]] = {}
+    for one in found:
+        by_method.setdefault(one.method, {})[one.setting] = one.truth
+    told = [{name for name, truth in own.items() if truth == truth} for own in by_method.values()]
+    common = set.intersection(*told) if told else set()
+    means = ", ".join(
+        f"{name} {sum(own[one] for one in common) / len(common):.4f}"
+        for name, own in by_method.items()
+        if common
+    )
+    return f"Average ranks: {shown}\n\nTrue score of the models chosen, over {len(common)} settings: {means}"
 
 
 def _one(cell: Coverage | None) -> str:
@@ -117,10 +166,7 @@ def sources() -> list[Source]:
         ("credit-g", "PhishingWebsites", "musk"),
         ("electricity", "adult", "bank-marketing", "eeg-eye-state"),
     )
-    targets = {}
-    with open(DATASETS / "INDEX.csv", newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            targets[row["name"]] = row["target"]
+    targets = {row["name"]: row["target"] for row in _rows(DATASETS / "INDEX.csv")}
     pairs = [(name, 50) for name in small] + [(name, 500) for name in large]
     return [
         Source(str(DATASETS / f"{name}.parquet"), targets[name], n) for name, n in pairs if name in targets
@@ -143,37 +189,40 @@ def main() -> int:
     parser.add_argument("presets", nargs="*", default=["paper", "beyond", "guided", "real", "real_guided"])
     said = parser.parse_args()
     for preset in said.presets:
-        if preset.startswith("real"):
-            static = preset == "real"
-            with Counted(f"searches of {preset}") as progress:
-                found = run_real(
-                    sources() if static else guided_sources(), said.folder / preset,
-                    min(said.repetitions, 30) if static else said.repetitions,
-                    () if static else GENERAL, said.p, progress,
-                )  # fmt: skip
-            methods = tuple(METHODS) if static else GENERAL
-            print(f"\n## {preset}\n\n{plain(found, methods)}\n\n{chosen(found, methods)}")
-            continue
-        extra: Any = AS_CODED if preset == "paper" else ()
-        with Counted(f"pieces of {preset}") as progress:
-            settings = PRESETS[preset]()
-            found = run_coverage(settings, said.folder / preset, said.repetitions, (), said.p, progress)
-            if extra:
-                found += run_coverage(
-                    settings, said.folder / preset, said.repetitions, extra, said.p, progress
-                )
-        print(f"\n## {preset}\n")
-        print(beside(found) if preset == "paper" else plain(found, GENERAL))
-        ranks = average_ranks([one for one in found if one.method in METHODS])
-        print(
-            "\nAverage ranks:",
-            ", ".join(f"{name} {rank:.2f}" for name, rank in sorted(ranks.items(), key=_second)),
-        )
+        report = real if preset.startswith("real") else simulated
+        print(f"\n## {preset}\n\n{report(preset, said.folder / preset, said.repetitions, said.p)}")
     return 0
 
 
-def _second(pair: tuple[str, float]) -> float:
-    return pair[1]
+def real(preset: str, folder: Path, repetitions: int, processes: int) -> str:
+    """Return tables of searches on rows of real data."""
+    static = preset == "real"
+    own = sources() if static else guided_sources()
+    methods = () if static else GENERAL
+    with Counted(f"searches of {preset}") as progress:
+        found = run_real(
+            own, folder, min(repetitions, 30) if static else repetitions, methods, processes, progress
+        )
+    if not static:
+        return plain(found, GENERAL)
+    tables = (
+        beside(found, published_real(own), [name.removesuffix("/reference") for name in COLUMNS]),
+        plain(found, OTHERS), chosen(found, tuple(METHODS)), averages(found),
+    )  # fmt: skip
+    return "\n\n".join(tables)
+
+
+def simulated(preset: str, folder: Path, repetitions: int, processes: int) -> str:
+    """Return tables of simulated searches."""
+    settings = PRESETS[preset]()
+    with Counted(f"pieces of {preset}") as progress:
+        found = run_coverage(settings, folder, repetitions, (), processes, progress)
+        if preset == "paper":
+            found += run_coverage(settings, folder, repetitions, AS_CODED, processes, progress)
+    own = [one for one in found if one.method in METHODS]
+    if preset == "paper":
+        return f"{beside(found, published_simulations(), tuple(COLUMNS))}\n\n{averages(own)}"
+    return f"{plain(found, GENERAL)}\n\n{averages(own)}"
 
 
 if __name__ == "__main__":

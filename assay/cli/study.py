@@ -122,13 +122,11 @@ def _sources(data: list[str] | None, train: int, configurations: int, strategy: 
 
 
 def _line(one: Coverage) -> list[str]:
-    if not one.repetitions:
-        return [one.method, "–", "", "–", _three(one.bias), "–", "–", str(one.failed)]
     holds = "stands" if one.holds else ""
-    return [
-        one.method, f"{one.inclusion:.3f}", holds, _three(one.tightness), _three(one.bias), _three(one.truth),
-        f"{1000 * one.seconds:.0f} ms", str(one.failed),
-    ]  # fmt: skip
+    took = "–" if one.seconds != one.seconds else f"{1000 * one.seconds:.0f} ms"
+    shown = (one.inclusion, one.tightness, one.bias, one.truth)
+    inside, *others = (_three(value) for value in shown)
+    return [one.method, inside, holds, *others, took, str(one.failed)]
 
 
 def _three(value: float) -> str:

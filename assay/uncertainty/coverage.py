@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +26,8 @@ class Coverage:
         inclusion: the share in which the truth of its own winner was within the bound.
         p: of the exact binomial test that the share is below what was promised.
         tightness: how far the bound lies from the truth on average; lower is better as long as the truth is inside.
-        truth: the mean true performance of the models it chose.
-        bias: the mean of its estimate minus the truth, positive where it is too good.
+        truth: the mean true performance of the models it chose, also where it gave no bound.
+        bias: the mean of its estimate minus the truth, positive where it is too good; also where it gave no bound.
         seconds: the median time it took.
     """
 
@@ -65,29 +66,29 @@ def summarise(rows: Iterable[Mapping[str, Any]]) -> list[Coverage]:
 def _coverage(setting: str, method: str, rows: Sequence[Mapping[str, Any]]) -> Coverage:
     from scipy.stats import binomtest
 
-    good = [row for row in rows if row.get("bound") is not None]
     sign = 1.0 if rows[0]["higher"] else -1.0
-    size = {name: int(rows[0].get(name, 0)) for name in ("n", "c", "folds")}
-    if not good:
-        told = [row for row in rows if row.get("estimate") is not None]
-        bias = (
-            float(np.mean([sign * (row["estimate"] - row["truth"]) for row in told]))
-            if told
-            else float("nan")
-        )
-        nothing = float("nan")
-        return Coverage(
-            setting, method, 0, len(rows), nothing, nothing, nothing, nothing, bias, nothing, **size
-        )
-    keys = ("truth", "bound", "estimate")
-    truth, bound, estimate = (np.array([row[key] for row in good], dtype=float) for key in keys)
-    inside = sign * truth >= sign * bound - 1e-12
-    test = binomtest(int(inside.sum()), len(good), PROMISED, alternative="less")
+    told = [row for row in rows if row.get("estimate") is not None]
+    bound_by = [row for row in told if row.get("bound") is not None]
+    gaps = np.array([sign * (row["truth"] - row["bound"]) for row in bound_by])
+    inside = gaps >= -1e-12
+    n = len(bound_by)
     return Coverage(
-        setting, method, len(good), len(rows) - len(good), float(inside.mean()), float(test.pvalue),
-        float((sign * (truth - bound)).mean()), float(truth.mean()), float((sign * (estimate - truth)).mean()),
-        float(np.median([row["seconds"] for row in good])), **size,
-    )  # fmt: skip
+        setting=setting,
+        method=method,
+        repetitions=n,
+        failed=len(rows) - n,
+        inclusion=_mean(inside),
+        p=float(binomtest(int(inside.sum()), n, PROMISED, alternative="less").pvalue) if n else math.nan,
+        tightness=_mean(gaps),
+        truth=_mean([row["truth"] for row in told]),
+        bias=_mean([sign * (row["estimate"] - row["truth"]) for row in told]),
+        seconds=float(np.median([row["seconds"] for row in told])) if told else math.nan,
+        **{name: int(rows[0].get(name, 0)) for name in ("n", "c", "folds")},
+    )
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(values)) if len(values) else math.nan
 
 
 def average_ranks(found: Sequence[Coverage]) -> dict[str, float]:

@@ -130,6 +130,21 @@ def test_losses_are_counted_in_their_own_direction() -> None:
     assert found.p == pytest.approx(binomtest(1, 2, 0.95, alternative="less").pvalue)
 
 
+def test_a_method_that_gives_no_bound_has_still_chosen_a_model() -> None:
+    row = {"setting": "s", "method": "m", "higher": True, "seconds": 1}
+    rows = [
+        {**row, "bound": 0.7, "estimate": 0.9, "truth": 0.8},
+        {**row, "bound": None, "estimate": 1.0, "truth": 0.6},
+        {**row, "problem": "one class only"},
+    ]
+    (found,) = summarise(rows)
+    assert (found.repetitions, found.failed, found.inclusion) == (1, 2, 1.0)
+    assert found.truth == pytest.approx(0.7) and found.bias == pytest.approx(0.25)
+    assert found.tightness == pytest.approx(0.1)
+    (nothing,) = summarise(rows[2:])
+    assert (nothing.repetitions, nothing.failed, nothing.holds) == (0, 1, False)
+
+
 def made(method: str, inclusion: float, p: float, tightness: float, setting: str = "s") -> Coverage:
     return Coverage(setting, method, 200, 0, inclusion, p, tightness, 0.9, 0.0, 0.1)
 
