@@ -12,13 +12,15 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from operator import itemgetter
 from pathlib import Path
+from statistics import fmean
 
 from assay.cli.progress import Counted
 from assay.studies.interval_coverage import PRESETS, run_coverage
 from assay.studies.real_coverage import Source, run_real
 from assay.studies.simulate import Strategy
-from assay.uncertainty.coverage import Coverage, average_ranks
+from assay.uncertainty.coverage import Coverage, average_ranks, comparable
 from assay.uncertainty.methods import METHODS
 
 SHARED = Path(__file__).resolve().parents[2] / "shared/data"
@@ -135,20 +137,16 @@ def _lines(
 
 
 def averages(found: Sequence[Coverage]) -> str:
-    """Return the average ranks of the methods, and the mean true score of what they chose, where all chose."""
-    ranks = average_ranks([one for one in found if one.method in METHODS])
-    shown = ", ".join(f"{name} {rank:.2f}" for name, rank in sorted(ranks.items(), key=lambda pair: pair[1]))
-    by_method: dict[str, dict[str, float]] = {}
-    for one in found:
-        by_method.setdefault(one.method, {})[one.setting] = one.truth
-    told = [{name for name, truth in own.items() if truth == truth} for own in by_method.values()]
-    common = set.intersection(*told) if told else set()
-    means = ", ".join(
-        f"{name} {sum(own[one] for one in common) / len(common):.4f}"
-        for name, own in by_method.items()
-        if common
+    """Return average ranks, and the mean true score of the models chosen, over the settings where all gave bounds."""
+    settings = list(comparable(found).values())
+    scores = {name: fmean(own[name].truth for own in settings) for name in (settings or [{}])[0]}
+    ranks = ", ".join(
+        f"{name} {rank:.2f}" for name, rank in sorted(average_ranks(found).items(), key=itemgetter(1))
     )
-    return f"Average ranks: {shown}\n\nTrue score of the models chosen, over {len(common)} settings: {means}"
+    true = ", ".join(f"{name} {score:.4f}" for name, score in scores.items())
+    return (
+        f"Over {len(settings)} settings:\n\nAverage ranks: {ranks}\n\nTrue score of the models chosen: {true}"
+    )
 
 
 def _one(cell: Coverage | None) -> str:

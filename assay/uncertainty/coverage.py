@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Coverage", "average_ranks", "summarise"]
+__all__ = ["Coverage", "average_ranks", "comparable", "summarise"]
 
 PROMISED = 0.95
 REJECTED = 0.05
@@ -91,25 +91,35 @@ def _mean(values: Any) -> float:
     return float(np.mean(values)) if len(values) else math.nan
 
 
+def comparable(found: Sequence[Coverage]) -> dict[str, dict[str, Coverage]]:
+    """Return by setting what each method did, for the settings in which all gave bounds in most searches.
+
+    Methods that give no bound anywhere are left out.
+    """
+    methods = dict.fromkeys(one.method for one in found if one.repetitions)
+    by_setting: dict[str, dict[str, Coverage]] = {}
+    for one in found:
+        if one.repetitions > one.failed:
+            by_setting.setdefault(one.setting, {})[one.method] = one
+    return {
+        name: {one: own[one] for one in methods}
+        for name, own in by_setting.items()
+        if own.keys() >= methods.keys()
+    }
+
+
 def average_ranks(found: Sequence[Coverage]) -> dict[str, float]:
-    """Return average ranks by the paper's rules, over the settings in which every method gave bounds, mostly.
+    """Return average ranks by the paper's rules, over the comparable settings.
 
     Methods that hold come before those that do not; among the former the tighter one is better, among the latter the
     one whose inclusion is nearer to the promise; equal ones share the better rank.
     """
-    by_setting: dict[str, list[Coverage]] = {}
-    for one in found:
-        by_setting.setdefault(one.setting, []).append(one)
-    methods = list(dict.fromkeys(one.method for one in found if one.repetitions))
-    ranks: dict[str, list[int]] = {name: [] for name in methods}
-    for own in by_setting.values():
-        usable = {one.method: one for one in own if one.repetitions and one.repetitions > one.failed}
-        if any(name not in usable for name in methods):
-            continue
-        keys = {name: _rank_key(usable[name]) for name in methods}
-        for name in methods:
-            ranks[name].append(1 + sum(other < keys[name] for other in keys.values()))
-    return {name: float(np.mean(own)) for name, own in ranks.items() if own}
+    ranks: dict[str, list[int]] = {}
+    for own in comparable(found).values():
+        keys = {name: _rank_key(one) for name, one in own.items()}
+        for name, key in keys.items():
+            ranks.setdefault(name, []).append(1 + sum(other < key for other in keys.values()))
+    return {name: float(np.mean(own)) for name, own in ranks.items()}
 
 
 def _rank_key(one: Coverage) -> tuple[int, float]:
