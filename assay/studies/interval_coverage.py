@@ -35,7 +35,7 @@ def paper() -> list[Setting]:
 
 
 def beyond() -> list[Setting]:
-    """Return settings that the paper leaves open: other metrics, classes, folds, sizes, correlated configurations."""
+    """Return settings that the paper leaves open: other metrics, classes, folds, sizes, configurations alike."""
     metrics = [
         Setting("auc", classes=4), Setting("acc"), Setting("acc", classes=4), Setting("logloss"),
         Setting("rmse", classes=0), Setting("r2", classes=0),
@@ -47,7 +47,8 @@ def beyond() -> list[Setting]:
         Setting("auc", classes=4, n=60), Setting("acc", n=50), Setting("logloss", n=50),
         Setting("rmse", classes=0, n=50),
     ]  # fmt: skip
-    return list(dict.fromkeys([*metrics, *small, *sizes, *folds, *correlated]))
+    nearly_perfect = [Setting(n=n, rho=0.8, beta=(95, 5)) for n in (50, 500)]
+    return list(dict.fromkeys([*metrics, *small, *sizes, *folds, *correlated, *nearly_perfect]))
 
 
 def guided() -> list[Setting]:

@@ -30,7 +30,7 @@ from assay.uncertainty.coverage import Coverage, summarise
 from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.scorers import make_scorer
 
-__all__ = ["Source", "run_real"]
+__all__ = ["Drawn", "Source", "draw", "run_real", "search_rows", "true_score"]
 
 FOLDS = 10
 TRIES = 1000
@@ -88,47 +88,55 @@ def run_real(
 
 def run_one(source: Source, number: int, methods: Sequence[str]) -> list[dict[str, Any]]:
     """Return what each method said of one search on drawn rows; the same number is the same search."""
+    drawn = draw(source, number)
+    predictions, tried = search_rows(source, drawn)
+    truths: dict[str, float] = {}
+
+    def truth_of(winner: int) -> float:
+        one = tried[predictions.names[winner]]
+        if one.name not in truths:
+            truths[one.name] = true_score(source, drawn, one)
+        return truths[one.name]
+
+    about = {"setting": source.name, "number": number}
+    return judge(prepare(predictions, source.metric), methods, drawn.seed, truth_of, about)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Rows to search on, all others, and the seed of everything that is left to chance."""
+
+    train: SearchData
+    held_out: SearchData
+    seed: int
+
+
+def draw(source: Source, number: int) -> Drawn:
+    """Return the rows of one repetition."""
     data = open_data(source.path, source.target, None, source.metric, Settings.from_environment())
     seed = int.from_bytes(sha256(f"{source.name}|{number}".encode()).digest()[:4], "big")
     train, held_out = draw_training(data, source.n_train, np.random.default_rng(seed))
-    predictions, tried = _search(source, train, seed)
-    truths = _Truths(train, held_out, source.metric, seed)
-    return judge(
-        prepare(predictions, source.metric),
-        methods,
-        seed,
-        lambda winner: truths.of(tried[predictions.names[winner]]),
-        {"setting": source.name, "number": number},
-    )
+    return Drawn(train, held_out, seed)
 
 
-def _search(source: Source, train: SearchData, seed: int) -> tuple[Predictions, dict[str, Configuration]]:
+def search_rows(source: Source, drawn: Drawn) -> tuple[Predictions, dict[str, Configuration]]:
+    """Return the out-of-fold predictions of all configurations, and the configurations by name."""
     if source.strategy != "static":
         n = source.n_configurations
-        return search_guided(train, source.metric, n, FOLDS, seed, source.strategy)
-    tried = choose(source.n_configurations, 0)
-    found = search((train.x, train.y), metric=source.metric, configurations=tried, folds=FOLDS, seed=seed)
+        return search_guided(drawn.train, source.metric, n, FOLDS, drawn.seed, source.strategy)
+    tried, train = choose(source.n_configurations, 0), (drawn.train.x, drawn.train.y)
+    found = search(train, metric=source.metric, configurations=tried, folds=FOLDS, seed=drawn.seed)
     return found.predictions, {one.name: one for one in tried}
 
 
-class _Truths:
-    """The scores of configurations, fitted on all training rows, on those that were left; each is fitted once."""
-
-    def __init__(self, train: SearchData, held_out: SearchData, metric: str, seed: int) -> None:
-        self._train, self._held_out, self._metric = train, held_out, metric
-        self._setting = setting_for(train, metric, seed)
-        self._known: dict[str, float] = {}
-
-    def of(self, one: Configuration) -> float:
-        """Return the score of a configuration."""
-        if one.name not in self._known:
-            model = fit_winner(self._train, one, self._setting)
-            said = scores_of(model, self._held_out.x, self._train, self._setting)
-            values = said[:, None, :] if said.shape[1] > 1 else said
-            every = np.ones((1, self._held_out.n_rows), dtype=np.uint8)
-            scorer = make_scorer(self._metric, self._held_out.y, values)
-            self._known[one.name] = float(scorer.weighted(every)[0, 0])
-        return self._known[one.name]
+def true_score(source: Source, drawn: Drawn, one: Configuration, rows: Any = None) -> float:
+    """Return the score on the held-out rows of a configuration fitted on all training rows, or on some of them."""
+    train = drawn.train if rows is None else drawn.train.take(rows)
+    setting = setting_for(drawn.train, source.metric, drawn.seed)
+    said = scores_of(fit_winner(train, one, setting), drawn.held_out.x, train, setting)
+    values = said[:, None, :] if said.shape[1] > 1 else said
+    every = np.ones((1, drawn.held_out.n_rows), dtype=np.uint8)
+    return float(make_scorer(source.metric, drawn.held_out.y, values).weighted(every)[0, 0])
 
 
 def draw_training(data: SearchData, n: int, random: np.random.Generator) -> tuple[SearchData, SearchData]:

@@ -179,7 +179,7 @@ def _row_distribution(
     said = (
         (f"Left out, because the metric has no value there: {lost} of {len(values)} draws.",) if lost else ()
     )
-    return known, len(draws), (*said, *said_of_spread(known))
+    return known, len(draws), (*said, *said_of_spread(search.metric, known))
 
 
 def bbc_f(search: Search, options: Options, random: np.random.Generator) -> Interval:
@@ -206,7 +206,8 @@ def bbc_f(search: Search, options: Options, random: np.random.Generator) -> Inte
     told = options if equal else replace(options, rule="inverse_ecdf")
     return search.tell(
         "bbc_f", told, estimate=float(weight @ spread), lower=low, upper=high, n_boot=n_draws, exact=exact,
-        distribution=spread, probabilities=weight if exact else None, warnings=said_of_spread(spread),
+        distribution=spread, probabilities=weight if exact else None,
+        warnings=said_of_spread(search.metric, spread, weight),
     )  # fmt: skip
 
 

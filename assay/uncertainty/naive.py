@@ -44,7 +44,8 @@ def naive_folds(search: Search, options: Options, random: np.random.Generator) -
     told = options if chance is None else replace(options, rule="inverse_ecdf")
     return search.tell(
         "naive_folds", told, estimate=float(scores.mean()), lower=low, upper=high, n_boot=len(draws), exact=exact,
-        distribution=values, probabilities=chance, warnings=(*_uncorrected(search), *said_of_spread(values)),
+        distribution=values, probabilities=chance,
+        warnings=(*_uncorrected(search), *said_of_spread(search.metric, values, chance)),
     )  # fmt: skip
 
 
@@ -67,7 +68,7 @@ def naive_samples(search: Search, options: Options, random: np.random.Generator)
     low, high = read_off(search.metric, values, options)
     return search.tell(
         "naive_samples", options, estimate=pooled, lower=low, upper=high, n_boot=len(draws), distribution=values,
-        warnings=(*_uncorrected(search), *said_of_spread(values)),
+        warnings=(*_uncorrected(search), *said_of_spread(search.metric, values)),
     )  # fmt: skip
 
 

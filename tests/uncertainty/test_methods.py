@@ -334,6 +334,24 @@ def test_the_winner_does_not_depend_on_units(metric: str, unit: float) -> None:
         assert own.winner == 2 and found.estimate == pytest.approx(power * plain.estimate)
 
 
+@pytest.mark.parametrize("metric", ["auc", "acc", "rmse"])
+@pytest.mark.parametrize("method", ["bbc", "bbc_f", "naive_samples", "naive_folds"])
+def test_bounds_by_hardly_any_error_are_warned_of(method: str, metric: str) -> None:
+    y, folds = np.tile([0, 1], 30), np.arange(60) // 6
+    nearly, poor = y.astype(float), y.astype(float)
+    nearly[0] = 1.0
+    poor[::4] = 1 - poor[::4]
+    y = y.astype(float) if metric == "rmse" else y
+    few = prepare(check_predictions(y, np.stack([nearly, poor], axis=1), folds), metric)
+    many = prepare(check_predictions(y, np.stack([poor, 1 - poor], axis=1), folds), metric)
+    few_said, many_said = (find_interval(one, method, Options()).warnings for one in (few, many))
+    # One error of 60 rows is out of the bag in 37 % of draws, and in it in 63 %.
+    assert any("of the draws have the best possible value" in text for text in few_said) == (
+        "naive" not in method
+    )
+    assert not any("best possible value" in text for text in many_said)
+
+
 @pytest.mark.parametrize("method", ["bbc", "bbc_f", "bbc_vc", "naive_folds", "naive_samples"])
 @pytest.mark.parametrize("kind", ["perfect", "constant"])
 def test_an_interval_that_is_a_point_is_named(method: str, kind: str) -> None:
