@@ -94,7 +94,7 @@ def search(
             jobs=jobs,
             folder=folder,
             method=method,
-            progress=lambda now: progress(now.done, now.total),
+            progress=progress,
             alpha=alpha,
             side=side,
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -20,11 +19,11 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.studies.inputs import SearchData
+from assay.studies.pieces import check_folder
 from assay.studies.spaces import Configuration, Part, Setting, make_first_steps, make_last
 
 __all__ = [
     "Piece",
-    "Progress",
     "Work",
     "compute_all",
     "first_steps",
@@ -35,17 +34,6 @@ __all__ = [
 
 FORMAT = 1
 ABOUT = "search.json"
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a search is: pieces done (found finished ones included), of how many, the last one and its seconds."""
-
-    done: int
-    total: int
-    found: int
-    piece: str = ""
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -98,11 +86,10 @@ class Work:
 # --- one piece --------------------------------------------------------------------------------------------
 
 
-def compute_piece(work: Work, piece: Piece, folder: Path) -> tuple[Piece, float]:
+def compute_piece(work: Work, piece: Piece, folder: Path) -> Piece:
     """Fit and predict with all configurations of a piece, and write it; what fails is written as its message."""
     from threadpoolctl import threadpool_limits
 
-    began = time.perf_counter()
     train, test = work.rows_of(piece)
     values = np.zeros((len(piece.members), len(test), work.data.n_scores))
     failed: dict[str, str] = {}
@@ -119,10 +106,9 @@ def compute_piece(work: Work, piece: Piece, folder: Path) -> tuple[Piece, float]
                 values[position] = scores_of(learner, x_test, work.data, work.setting)
             except Exception as error:  # whatever a learner raises
                 failed[one.name] = _told(error)
-    seconds = time.perf_counter() - began
     said = np.frombuffer(json.dumps(failed).encode(), dtype=np.uint8)
-    _write(folder / piece.file, values=values, failed=said, seconds=np.array(seconds))
-    return piece, seconds
+    _write(folder / piece.file, values=values, failed=said)
+    return piece
 
 
 def first_steps(data: SearchData, selector: Part, setting: Setting, train: Any, test: Any) -> tuple[Any, Any]:
@@ -166,19 +152,21 @@ def _write(path: Path, **arrays: Any) -> None:
 # --- all pieces -------------------------------------------------------------------------------------------
 
 
-def compute_all(work: Work, folder: Path, jobs: int, progress: Callable[[Progress], None] | None) -> int:
+def compute_all(
+    work: Work, folder: Path, jobs: int, progress: Callable[[int, int], None] | None = None
+) -> int:
     """Compute the pieces that the folder does not have yet; return how many it had."""
     pieces = work.pieces()
     missing = [piece for piece in pieces if _read(folder / piece.file) is None]
     found = len(pieces) - len(missing)
-    tell = progress or (lambda _: None)
-    tell(Progress(found, len(pieces), found))
-    for count, (piece, seconds) in enumerate(_run(work, missing, folder, jobs), start=1):
-        tell(Progress(found + count, len(pieces), found, str(piece), seconds))
+    tell = progress or (lambda *_: None)
+    tell(found, len(pieces))
+    for done, _ in enumerate(_run(work, missing, folder, jobs), start=found + 1):
+        tell(done, len(pieces))
     return found
 
 
-def _run(work: Work, missing: Sequence[Piece], folder: Path, jobs: int) -> Iterator[tuple[Piece, float]]:
+def _run(work: Work, missing: Sequence[Piece], folder: Path, jobs: int) -> Iterator[Piece]:
     if jobs == 1 or len(missing) < 2:
         yield from (compute_piece(work, piece, folder) for piece in missing)
         return
@@ -225,8 +213,7 @@ def open_folder(folder: Path, about: dict[str, Any]) -> Path:
     """Return a folder that holds this search or is new; refuse one that holds another, and say in what they differ."""
     said = {"format": FORMAT, **about}
     path = folder / ABOUT
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder} is a file: name a folder.")
+    check_folder(folder)
     if not path.exists():
         if folder.is_dir() and any(one.suffix != ".part" for one in folder.iterdir()):
             raise ConfigError(f"{folder} is not empty and holds no search. Name a new folder.")

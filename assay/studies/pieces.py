@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.errors import ConfigError
 
-__all__ = ["Piece", "run_pieces"]
+__all__ = ["Piece", "check_folder", "run_pieces"]
 
 Rows = list[dict[str, Any]]
 
@@ -32,12 +32,17 @@ class Piece:
         return f"{sha256(json.dumps(self.about, sort_keys=True).encode()).hexdigest()[:20]}.json"
 
 
+def check_folder(folder: Path) -> None:
+    """Raise ConfigError where work cannot be kept because a file has the folder's name."""
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file: name a folder.")
+
+
 def run_pieces(
     pieces: Sequence[Piece], folder: Path, jobs: int = 1, progress: Callable[[int, int], None] | None = None
 ) -> Iterator[dict[str, Any]]:
     """Run the pieces that the folder lacks in so many processes, then yield the rows of all, in their order."""
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder} is a file: name a folder.")
+    check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     missing = [piece for piece in pieces if not (folder / piece.file).exists()]
     done = len(pieces) - len(missing)

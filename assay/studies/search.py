@@ -23,7 +23,7 @@ from assay.data.split_spec import SplitSpec
 from assay.data.splits import Strata, make_splits
 from assay.errors import ConfigError, UserError
 from assay.settings import Settings
-from assay.studies.crossfit import Progress, Work, compute_all, open_folder, read_pieces
+from assay.studies.crossfit import Work, compute_all, open_folder, read_pieces
 from assay.studies.inputs import SearchData, open_data
 from assay.studies.spaces import Configuration, Setting, check_names, choose, full, make_pipeline, own
 from assay.uncertainty.bbc import FEWEST_FOLDS, Search, prepare
@@ -110,7 +110,7 @@ def search(
     folder: Path | str | None = None,
     method: str = "bbc",
     options: Options | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     settings: Settings | None = None,
     **said: Any,
 ) -> SearchResult:
@@ -132,7 +132,7 @@ def search(
         folder: keep finished pieces there; the same call again computes what is missing.
         method: of the interval.
         options: of the interval; or its fields by name (`alpha=0.1`, `side="two"`).
-        progress: called after each piece.
+        progress: called after each piece of work with how many are done, and of how many.
         settings: folders of Assay, for files.
         said: fields of the options.
 

@@ -14,7 +14,14 @@ import numpy as np
 
 from assay.errors import DataError, UserError
 from assay.metrics.record import Metric
-from assay.uncertainty.draws import all_fold_draws, check_counts, check_row_draws, draw_folds, draw_rows
+from assay.uncertainty.draws import (
+    all_fold_draws,
+    check_classes,
+    check_counts,
+    check_row_draws,
+    draw_folds,
+    draw_rows,
+)
 from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.result import (
     TIE,
@@ -29,7 +36,7 @@ from assay.uncertainty.result import (
 )  # fmt: skip
 from assay.uncertainty.scorers import Scorer, make_scorer, of_each
 
-__all__ = ["Search", "bbc", "bbc_f", "bbc_vc", "prepare"]
+__all__ = ["Search", "bbc", "bbc_f", "bbc_vc", "fresh_rows", "prepare"]
 
 DRAWS = 1000
 FEWEST_FOLDS = 5
@@ -162,14 +169,10 @@ def _row_distribution(
     search: Search, options: Options, random: np.random.Generator
 ) -> tuple[Any, int, tuple[str, ...]]:
     """Return the values out of the bag, the number of draws and what was found."""
-    if options.resamples == "exact":
-        raise UserError("All draws of rows cannot be listed: give a number of resamples, or take bbc_f.")
-    data, strata = search.data, search.scorers[0].strata
     if options.weights is not None:
-        draws = check_row_draws(options.weights, data.n_rows, strata)
+        draws = check_row_draws(options.weights, search.data.n_rows, search.scorers[0].strata)
     else:
-        wanted = options.resamples or DRAWS
-        draws, _ = draw_rows(wanted, data.n_rows, random, strata, data.groups, options.stratify)
+        draws = fresh_rows(search, options, random)
     chosen = first_best(turned(search.metric, search.weighted(draws)))
     values = np.mean([of_each(scorer, draws == 0, chosen) for scorer in search.scorers], axis=0)
     known = values[np.isfinite(values)]
@@ -180,6 +183,16 @@ def _row_distribution(
         (f"Left out, because the metric has no value there: {lost} of {len(values)} draws.",) if lost else ()
     )
     return known, len(draws), (*said, *said_of_spread(search.metric, known))
+
+
+def fresh_rows(search: Search, options: Options, random: np.random.Generator) -> Any:
+    """Return (B, N) new draws of rows, with every class in the bag and out of it where the metric needs that."""
+    if options.resamples == "exact":
+        raise UserError("All draws of rows cannot be listed: give a number of resamples, or take bbc_f.")
+    data, strata = search.data, search.scorers[0].strata
+    check_classes(strata, data.y, data.groups)
+    wanted = options.resamples or DRAWS
+    return draw_rows(wanted, data.n_rows, random, strata, data.groups, options.stratify)
 
 
 def bbc_f(search: Search, options: Options, random: np.random.Generator) -> Interval:

@@ -10,7 +10,15 @@ import numpy as np
 
 from assay.errors import DataError, UserError
 
-__all__ = ["all_fold_draws", "check_counts", "check_row_draws", "draw_folds", "draw_rows", "draw_within"]
+__all__ = [
+    "all_fold_draws",
+    "check_classes",
+    "check_counts",
+    "check_row_draws",
+    "draw_folds",
+    "draw_rows",
+    "draw_within",
+]
 
 ROUNDS = 1000  # of drawing again what cannot be used
 MOST = 2**20  # times that a row or a fold may be in a bag
@@ -23,8 +31,8 @@ def draw_rows(
     strata: Any = None,
     groups: Any = None,
     stratify: bool = False,
-) -> tuple[Any, int]:
-    """Return (B, N) multiplicities of rows drawn with replacement, and how many draws had to be made again.
+) -> Any:
+    """Return (B, N) multiplicities of rows drawn with replacement.
 
     Args:
         n_draws: B.
@@ -34,16 +42,13 @@ def draw_rows(
         groups: (N) codes: whole groups are drawn.
         stratify: draw within each class.
     """
-    _check_classes(strata, groups)
     out = np.empty((n_draws, n_rows), dtype=np.uint8)
     wrong = np.arange(n_draws)
-    again = 0
     for _ in range(ROUNDS):
         out[wrong] = _drawn(len(wrong), n_rows, random, strata if stratify else None, groups)
         wrong = wrong[~_usable(out[wrong], strata)]
         if not len(wrong):
-            return out, again
-        again += len(wrong)
+            return out
     raise DataError(
         f"No draw of rows has something in the bag and out of it, of every class ({ROUNDS} tries): there are too few "
         "rows or groups."
@@ -79,7 +84,8 @@ def check_counts(weights: Any, n: int, what: str) -> Any:
     return given.astype(np.min_scalar_type(int(given.max())))
 
 
-def _check_classes(strata: Any, groups: Any) -> None:
+def check_classes(strata: Any, y: Any, groups: Any) -> None:
+    """Raise DataError where no draw of rows can be used; `strata` are the codes of the classes in y, or None."""
     if strata is None:
         if groups is not None and not groups.max():
             raise DataError("All rows are of one group: it cannot be in the bag and out of it.")
@@ -89,8 +95,8 @@ def _check_classes(strata: Any, groups: Any) -> None:
     if len(few):
         what = "row" if groups is None else "group"
         raise DataError(
-            f"Class {int(few[0])} (in sorted order, from 0) has one {what} only: it cannot be in the bag and out of "
-            "it. Leave it out, or take a metric that does not need every class (logloss, acc)."
+            f"Class '{y[strata == few[0]][0]}' has one {what} only: it cannot be in the bag and out of it. Leave it "
+            "out, or take a metric that does not need every class (logloss, acc)."
         )
 
 

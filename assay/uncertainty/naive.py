@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from assay.errors import UserError
-from assay.uncertainty.bbc import DRAWS, MOST_EXACT, Search
-from assay.uncertainty.draws import all_fold_draws, check_counts, draw_folds, draw_rows
+from assay.uncertainty.bbc import DRAWS, MOST_EXACT, Search, fresh_rows
+from assay.uncertainty.draws import all_fold_draws, check_counts, draw_folds
 from assay.uncertainty.result import Interval, Options, read_off, said_of_spread, turned
 
 __all__ = ["naive_folds", "naive_samples", "tt"]
@@ -51,19 +51,16 @@ def naive_folds(search: Search, options: Options, random: np.random.Generator) -
 
 def naive_samples(search: Search, options: Options, random: np.random.Generator) -> Interval:
     """Draw rows with replacement, and score the winner on them; as if it had not been chosen."""
-    if options.resamples == "exact":
-        raise UserError("All draws of rows cannot be listed: give a number of resamples.")
-    data, strata = search.data, search.scorers[0].strata
+    n_rows = search.data.n_rows
     if options.weights is not None:
-        draws = check_counts(options.weights, data.n_rows, "rows")
+        draws = check_counts(options.weights, n_rows, "rows")
     else:
-        wanted = options.resamples or DRAWS
-        draws, _ = draw_rows(wanted, data.n_rows, random, strata, data.groups, options.stratify)
+        draws = fresh_rows(search, options, random)
     values = search.weighted(draws, [search.winner])[:, 0]
     values = values[np.isfinite(values)]
     if not len(values):
         raise UserError(f"{search.metric.name} has no value under any of the weights.")
-    every = np.ones((1, data.n_rows), dtype=np.uint8)
+    every = np.ones((1, n_rows), dtype=np.uint8)
     pooled = float(search.weighted(every, [search.winner])[0, 0])
     low, high = read_off(search.metric, values, options)
     return search.tell(

@@ -129,7 +129,7 @@ BAD = {
     "text": ({"y": [0, 1], "a": ["x", "y"]}, [], "does not hold numbers"),
     "NaN": ({"y": [0, 1, 0], "a": [0.1, None, 0.2]}, [], "are no numbers, the first of 'a' in row 2"),
     "one class": ({"y": [1, 1, 1], "a": [0.1, 0.3, 0.2]}, [], "all rows are of '1'"),
-    "a class with one row": ({"y": [1, 1, 1, 0], "a": [0.1, 0.3, 0.2, 0.1]}, [], "one row only"),
+    "a class with one row": ({"y": [*"bbba"], "a": [0.1, 0.3, 0.2, 0.1]}, [], "Class 'a' has one row only"),
     "a row a fold": ({"y": [0, 1] * 4, "fold": range(8), "a": range(8)}, ["--method", "bbc_f"], "there are 0"),
     "a class missing": ({"y": [0, 1, 2], "a|0": [1, 0, 0], "a|1": [0, 1, 0]}, [], "has a column for the class 2"),
     "few folds": ({"y": [0, 1] * 6, "fold": [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2], "a": list(range(12))},
