@@ -33,10 +33,10 @@ def interval(
         method: as `bbc` or `bbc_f`.
         metric: the winner is the best by it.
         seed: of the draws.
-        options: how; or give its fields by name (`alpha=0.1`, `side="two"`, `resamples=5000`).
-        said: fields of the options.
+        options: how.
+        said: its fields by name (`alpha=0.1`, `side="two"`, `resamples=5000`), which go before `options`.
     """
-    wanted = options or Options(**said)
+    wanted = replace(options or Options(), **said)
     search = open_search(source, metric)
     return try_all(search, wanted, seed) if method == "all" else find_interval(search, method, wanted, seed)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -94,9 +95,27 @@ def seconds(value: float | None) -> str:
 
 def check_target(path: Path) -> None:
     """Refuse a file that cannot be written before any work is done for it."""
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        where = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-        raise ConfigError(f"{path} cannot be written: {where}. Name a file in a folder that exists.")
+    folder = path.absolute().parent
+    if path.is_dir():
+        where = "it is a folder"
+    elif not folder.is_dir():
+        where = f"there is no folder {path.parent}"
+    elif not os.access(path if path.exists() else folder, os.W_OK) or not _takes_files(folder):
+        where = f"{path if path.exists() else path.parent} does not allow it"
+    else:
+        return
+    raise ConfigError(f"{path} cannot be written: {where}. Name a file in a folder that exists.")
+
+
+def _takes_files(folder: Path) -> bool:
+    """Whether a file can be made there: root may write everywhere, but not in /proc or on a read-only disk."""
+    from tempfile import TemporaryFile
+
+    try:
+        with TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def open_store(path: Path) -> Store:

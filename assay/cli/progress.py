@@ -113,11 +113,16 @@ class Progress:
 
 
 class Counted:
-    """Shows how much of a number of equal pieces is done: a bar on a terminal, a line for each tenth elsewhere."""
+    """Shows how much of a number of equal pieces is done: a bar on a terminal, a line for each tenth elsewhere.
 
-    def __init__(self, what: str, quiet: bool = False) -> None:
+    `remedy` is what to say to someone who interrupts: whether the work is kept, and how to go on.
+    """
+
+    def __init__(self, what: str, quiet: bool = False, remedy: str = "") -> None:
         self._what = what
         self._quiet = quiet
+        self._remedy = remedy
+        self._done = (0, 0)
         self._bar: Any = None
         self._told = 0
 
@@ -131,12 +136,20 @@ class Counted:
             self._bar.add_task(self._what, total=None)
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+        if kind is KeyboardInterrupt:
+            done, total = self._done
+            print(
+                f"\ninterrupted after {done} of {total} {self._what}. {self._remedy}",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def __call__(self, done: int, total: int) -> None:
         """Take how many are done."""
+        self._done = (done, total)
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=done, total=total)
         elif not self._quiet and done and (done == total or done * 10 // total > self._told):

@@ -10,7 +10,7 @@ import typer
 from assay.cli.analyse.shared import plain
 from assay.cli.output import check_target, number, print_json, print_table, visible
 from assay.cli.progress import Counted
-from assay.errors import ConfigError
+from assay.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
     from assay.studies.search import SearchResult
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 BEST = 10
+TRIVIAL = "trivial"
 METHOD_NAMES = {"bbc": "Bootstrap bias correction", "bbc_f": "Bootstrap bias correction over folds"}
 
 
@@ -43,7 +44,7 @@ def search(
     group: Annotated[
         str, typer.Option(metavar="COLUMN", help="Rows that agree in it are never on both sides of a fold.")
     ] = "",
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1: one for each core.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", "-p", help="Processes; -1: one for each core.")] = 1,
     folder: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Keep what is done here; the same command again continues."),
@@ -81,7 +82,8 @@ def search(
         raise ConfigError(f"{output}: predictions are written as .parquet or .csv.")
     from assay.studies.search import search as find
 
-    with Counted("pieces", quiet=json) as progress:
+    goes_on = "The same command goes on from there." if folder else "Nothing is kept without --folder."
+    with Counted("pieces", json, goes_on) as progress:
         found = find(
             data,
             target or None,
@@ -98,14 +100,18 @@ def search(
             alpha=alpha,
             side=side,
         )
-    if output is not None:
-        found.write_predictions(output)
-    if model is not None:
-        _write_model(found.model, model)
+    # What was found is told first: it took long, and a disk may be full.
     if json:
         print_json(_as_json(found))
     else:
         _print(found)
+    try:
+        if output is not None:
+            found.write_predictions(output)
+        if model is not None and found.model is not None:
+            _write_model(found.model, model)
+    except OSError as error:
+        raise UserError(f"{error.filename or 'A file'} could not be written: {error.strerror}.") from None
 
 
 def _how_many(text: str) -> int | str:
@@ -150,34 +156,58 @@ def _print(found: SearchResult) -> None:
 
 def _for_everyone(found: SearchResult) -> str:
     own = found.interval
-    what = f"The best of {len(found.scores)} is {found.winner}"
+    n = len(found.scores)
+    if TRIVIAL in found.scores and found.winner != TRIVIAL and _equal(own.cv_score, found.scores[TRIVIAL]):
+        return (
+            f"None of the {n} is better than {TRIVIAL}, which says the same of every row: nothing was found."
+        )
+    what = f"The best of {n} is {found.winner}" if n > 1 else f"{found.winner} was tried"
     if own.estimate is None:
         return f"{what}; how good it is on new rows could not be estimated."
     said = f"{what}: on new rows expect {found.metric} of about {number(own.estimate, 3)}"
-    sure = f"{100 * (1 - own.alpha):.4g} % sure"
     if own.lower is None or own.upper is None:
         return f"{said}."
+    if not own.reliable:
+        return f"{said}; how much worse it may be cannot be told from this (see the notes)."
+    sure = f"{100 * (1 - own.alpha):.4g} % sure"
+    low, high = outward(own.lower, down=True), outward(own.upper, down=False)
     if own.side == "two":
-        return f"{said}, and be {sure} of {number(own.lower, 3)} to {number(own.upper, 3)}."
-    if own.higher_is_better:
-        return f"{said}, and be {sure} of {number(own.lower, 3)} or more."
-    return f"{said}, and be {sure} of {number(own.upper, 3)} or less."
+        return f"{said}, and be {sure} of {low} to {high}."
+    return f"{said}, and be {sure} of {f'{low} or more' if own.higher_is_better else f'{high} or less'}."
+
+
+def _equal(one: float, other: float) -> bool:
+    return abs(one - other) <= 1e-12 * max(abs(one), abs(other))
+
+
+def outward(value: float, down: bool, digits: int = 3) -> str:
+    """Return a bound with few digits that promises no more than it does: rounded down, or up."""
+    from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+    rounded = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING).plus(Decimal(repr(value)))
+    return number(float(rounded), digits)
 
 
 def _for_statisticians(found: SearchResult) -> str:
     own, data = found.interval, found.predictions
     repeats = f"{len(data.values)} × " if len(data.values) > 1 else ""
+    groups = "" if data.groups is None else f" in {int(data.groups.max()) + 1} groups, drawn whole"
+    drawn = f" ({own.n_boot} draws{', all there are' if own.exact else ''})" if own.n_boot else ""
     said = (
-        f"{METHOD_NAMES.get(own.method, own.method)} ({own.n_boot} draws"
-        f"{', all there are' if own.exact and own.n_boot else ''}) of {repeats}{data.n_folds}-fold cross-validated "
-        f"predictions, n = {data.n_rows}"
+        f"{METHOD_NAMES.get(own.method, own.method)}{drawn} of {repeats}{data.n_folds}-fold cross-validated "
+        f"predictions, n = {data.n_rows}{groups if own.method not in ('bbc_f', 'naive_folds', 'tt') else ''}"
     )
-    if own.estimate is None or own.lower is None or own.upper is None:
+    if own.estimate is None:
         return f"{said}: winner's score {number(own.cv_score)}, no interval."
     level = f"{100 * (1 - own.alpha):.4g} %"
+    interval = (
+        "no interval"
+        if own.lower is None or own.upper is None
+        else f"{own.side}-sided {level} interval [{number(own.lower)}, {number(own.upper)}]"
+    )
     bias = own.cv_score - own.estimate
+    apart = f"{number(abs(bias), 2)} {'above' if bias > 0 else 'below'}" if bias else "equal to"
     return (
-        f"{said}: estimate {number(own.estimate)}, {own.side}-sided {level} interval [{number(own.lower)}, "
-        f"{number(own.upper)}]; the winner's own score, the mean over folds, is {number(own.cv_score)}, "
-        f"{number(abs(bias), 2)} {'above' if bias > 0 else 'below'} the estimate."
+        f"{said}: estimate {number(own.estimate)}, {interval}; the winner's own score, the mean over folds, is "
+        f"{number(own.cv_score)}, {apart} the estimate."
     )

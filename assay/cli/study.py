@@ -74,7 +74,7 @@ def intervals(
         if path is not None:
             check_target(path)
     methods = tuple(method or ())
-    with Counted("pieces of work", quiet=json) as progress:
+    with Counted("pieces of work", json, "The same command goes on from there.") as progress:
         if preset == "real":
             from assay.studies.real_coverage import run_real
 

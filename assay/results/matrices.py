@@ -159,7 +159,10 @@ def _stacked(frame: Any, columns: list[str], y: Any) -> tuple[tuple[str, ...], A
 
     if not all("|" in name for name in columns):
         return tuple(columns), frame[columns].to_numpy(dtype=float)
-    real = [str(one) for one in np.unique(y.astype(str) if y.dtype.kind == "O" else y)]
+    labels = np.unique(y.astype(str) if y.dtype.kind == "O" else y)
+    if labels.dtype.kind == "f" and (labels == np.floor(labels)).all():
+        labels = labels.astype(np.int64)  # a column is called `tree|1`, not `tree|1.0`
+    real = [str(one) for one in labels]
     pairs = [_parts(name, real) for name in columns]
     names = tuple(dict.fromkeys(name for name, _ in pairs))
     said = list(dict.fromkeys(cls for _, cls in pairs))

@@ -11,15 +11,16 @@ import os
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, UserError
 from assay.studies.inputs import SearchData
-from assay.studies.pieces import check_folder
+from assay.studies.pieces import WORKER_DIED, make_folder
 from assay.studies.spaces import Configuration, Part, Setting, make_first_steps, make_last
 
 __all__ = [
@@ -174,7 +175,10 @@ def _run(work: Work, missing: Sequence[Piece], folder: Path, jobs: int) -> Itera
 
     with parallel_config(backend="loky", inner_max_num_threads=1):
         run = Parallel(n_jobs=jobs, return_as="generator_unordered")
-        yield from run(delayed(compute_piece)(work, piece, folder) for piece in missing)
+        try:
+            yield from run(delayed(compute_piece)(work, piece, folder) for piece in missing)
+        except BrokenProcessPool:
+            raise UserError(WORKER_DIED) from None
 
 
 def read_pieces(work: Work, folder: Path) -> tuple[list[Any], dict[str, str]]:
@@ -202,7 +206,7 @@ def _read(path: Path) -> tuple[Any, dict[str, str]] | None:
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             return file["values"], json.loads(file["failed"].tobytes())
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile):
         return None
 
 
@@ -213,23 +217,38 @@ def open_folder(folder: Path, about: dict[str, Any]) -> Path:
     """Return a folder that holds this search or is new; refuse one that holds another, and say in what they differ."""
     said = {"format": FORMAT, **about}
     path = folder / ABOUT
-    check_folder(folder)
+    make_folder(folder)
     if not path.exists():
-        if folder.is_dir() and any(one.suffix != ".part" for one in folder.iterdir()):
+        if any(one.suffix != ".part" and one != path for one in folder.iterdir()):
             raise ConfigError(f"{folder} is not empty and holds no search. Name a new folder.")
-        folder.mkdir(parents=True, exist_ok=True)
-        unfinished = folder / f"{ABOUT}.{os.getpid()}.part"
-        unfinished.write_text(json.dumps(said, indent=1))
-        unfinished.replace(path)
-        return folder
+        _write_once(path, json.dumps(said, indent=1))
     try:
         then = json.loads(path.read_text())
-    except ValueError:
+        other = [name for name in said if then.get(name) != said[name]]
+    except (ValueError, AttributeError):
         raise ConfigError(f"{path} is damaged. Name another folder, or delete this one.") from None
-    other = [name for name in said if then.get(name) != said[name]]
     if other:
         raise ConfigError(
             f"{folder} holds another search: it differs in {' and '.join(other)}. Name another folder, or delete this "
             "one."
         )
     return folder
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Write a file unless another process has just done so: whoever is first wins."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        unfinished.write_text(text)
+        try:
+            os.link(unfinished, path)
+        except FileExistsError:
+            return
+        except OSError:  # a file system without links
+            unfinished.replace(path)
+    except OSError as error:
+        raise ConfigError(
+            f"{path.parent} cannot be written: {error.strerror}. Name another folder."
+        ) from None
+    finally:
+        unfinished.unlink(missing_ok=True)

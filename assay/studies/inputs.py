@@ -18,6 +18,8 @@ from assay.settings import Settings
 
 __all__ = ["SearchData", "open_data"]
 
+FEWEST_IN_ORDER = 10  # rows; fewer may be in order by chance
+
 
 @dataclass(frozen=True, eq=False)
 class SearchData:
@@ -101,15 +103,23 @@ def open_data(
         name = str(data)
         kept = groups if isinstance(groups, str) else ""
         x, y, is_number, notes = _of_file(data, target, kept, settings or Settings.from_environment())
+        notes = (*notes, *_said_of_order(x))
     else:
         name = "the data"
         x, y = _of_memory(data, target)
         is_number = y.dtype.kind in "fiu"
+    if not len(y):
+        raise DataError(f"{name} has no rows.")
     x, group_values = _split_groups(x, groups, name)
     _check_target(y, name)
-    is_value = get_metric(metric).needs == "values" if metric else is_number and len(np.unique(y)) > 2
+    kinds = len(np.unique(y))
+    is_value = get_metric(metric).needs == "values" if metric else is_number and kinds > 2
     if is_value and not is_number:
         raise ConfigError(f"{metric} is of numbers, but the target of {name} has others, as '{y[0]}'.")
+    if is_number and not is_value and kinds > max(2, len(y) / 2):
+        raise ConfigError(
+            f"{metric} is of classes, but the target of {name} is numbers, {kinds} different ones. Take rmse or r2."
+        )
     if not x.shape[1]:
         raise DataError(f"{name} has no columns to learn from.")
     if is_value:
@@ -145,10 +155,33 @@ def _of_file(
     }
     text = [one.name for one in task.features if one.kind == "text" and one.name != groups]
     notes = (f"Left out, because they are text: {', '.join(text)}.",) if text else ()
+    notes = notes if target else (f"The target is '{task.target}'. Name another with --target.", *notes)
     y = columns.pop(task.target)
-    kind = table.column(task.target).kind
-    values = np.asarray(y) if kind == "numeric" else np.array([str(one) for one in y])
-    return pd.DataFrame(columns), values, kind == "numeric", notes
+    is_number = table.column(task.target).kind == "numeric"
+    return pd.DataFrame(columns), np.asarray(y) if is_number else _labels(y), is_number, notes
+
+
+def _labels(y: Any) -> Any:
+    """Return classes as text; true and false as booleans, as pandas has them: the model's answers are compared."""
+    texts = np.array([str(one) for one in y])
+    return np.char.lower(texts) == "true" if {one.lower() for one in texts} == {"true", "false"} else texts
+
+
+def _said_of_order(x: Any) -> tuple[str, ...]:
+    """Return a note on columns that number the rows: they are learned from, and mean nothing on new rows."""
+    numbers = [name for name in x.columns if x[name].dtype.kind in "fiu" and len(x) >= FEWEST_IN_ORDER]
+    ordered = [str(name) for name in numbers if _numbers_rows(x[name].to_numpy(dtype=float))]
+    if not ordered:
+        return ()
+    return (
+        f"The values of {', '.join(ordered)} only grow from row to row: if that is a number of the row or an "
+        "identifier, leave it out, or what is found means nothing for new rows.",
+    )
+
+
+def _numbers_rows(values: Any) -> bool:
+    steps = np.diff(values)
+    return bool((steps > 0).all() or (steps < 0).all())
 
 
 def _column(column: Any, array: Any) -> Any:
@@ -156,7 +189,8 @@ def _column(column: Any, array: Any) -> Any:
     if column.kind == "categorical":
         return pd.Categorical.from_codes(array, pd.Index(column.categories, dtype=object))
     if column.kind == "boolean":
-        return np.where(array < 0, np.nan, array).astype(float)
+        values = pd.arrays.BooleanArray(array > 0, array < 0)
+        return values if (array < 0).any() else values.to_numpy(dtype=bool)
     if column.kind == "date":
         return pd.to_datetime(pd.Series(np.where(array == MISSING_DATE, 0, array))).mask(
             array == MISSING_DATE
@@ -167,12 +201,14 @@ def _column(column: Any, array: Any) -> Any:
 def _of_memory(data: Any, target: Any) -> tuple[Any, Any]:
     if isinstance(data, tuple) and len(data) == 2 and target is None:
         data, target = data
-    if isinstance(data, pd.DataFrame) and isinstance(target, str):
+    if isinstance(data, pd.DataFrame) and data.columns.has_duplicates:
+        raise DataError(f"Two columns are called '{data.columns[data.columns.duplicated()][0]}'. Rename one.")
+    if isinstance(data, pd.DataFrame) and target is not None and np.ndim(target) == 0:
         if target not in data:
             names = [str(name) for name in data.columns]
-            raise ConfigError(f"There is no column '{target}' in the data. {suggest(target, names)}")
+            raise ConfigError(f"There is no column '{target}' in the data. {suggest(str(target), names)}")
         data, target = data.drop(columns=[target]), data[target]
-    if target is None or isinstance(target, str):
+    if target is None or np.ndim(target) == 0:
         raise ConfigError(
             "The target is not known: give a path or a DataFrame with the name of the target's column, or (X, y)."
         )
@@ -184,8 +220,6 @@ def _of_memory(data: Any, target: Any) -> tuple[Any, Any]:
         raise DataError(f"There are {len(x)} rows and {len(y)} values of the target.")
     if y.isna().any():
         raise DataError(f"{int(y.isna().sum())} rows have no target. Leave them out.")
-    if isinstance(x, pd.DataFrame) and x.columns.has_duplicates:
-        raise DataError(f"Two columns are called '{x.columns[x.columns.duplicated()][0]}'. Rename one.")
     plain = y.to_numpy() if y.dtype.kind in "fiub" else np.array([str(one) for one in y])
     return x, plain
 
@@ -193,10 +227,11 @@ def _of_memory(data: Any, target: Any) -> tuple[Any, Any]:
 def _split_groups(x: Any, groups: Any, name: str) -> tuple[Any, Any]:
     if groups is None or (isinstance(groups, str) and not groups):
         return x, None
-    if isinstance(groups, str):
-        known = [str(one) for one in x.columns] if isinstance(x, pd.DataFrame) else []
+    if np.ndim(groups) == 0:
+        known = list(x.columns) if isinstance(x, pd.DataFrame) else []
         if groups not in known:
-            raise ConfigError(f"There is no column '{groups}' in {name}. {suggest(groups, known)}")
+            remedy = suggest(str(groups), [str(one) for one in known])
+            raise ConfigError(f"There is no column '{groups}' in {name}. {remedy}")
         x, groups = x.drop(columns=[groups]), x[groups]
     given = pd.Series(np.asarray(groups).reshape(-1))
     if len(given) != len(x):
@@ -214,9 +249,12 @@ def _check_target(y: Any, name: str) -> None:
 
 
 def _natural(y: Any) -> Any:
-    """Return classes as whole numbers where all are, so that 9 comes before 10; else as they are."""
+    """Return classes as whole numbers where all are, so that 9 comes before 10; other numbers as text.
+
+    Learners take fractions for values, not for names of classes.
+    """
     if y.dtype.kind == "f":
-        return y.astype(np.int64) if (y == np.floor(y)).all() else y
+        return y.astype(np.int64) if (y == np.floor(y)).all() else y.astype(str)
     if y.dtype.kind != "U":
         return y
     try:

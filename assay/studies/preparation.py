@@ -15,6 +15,8 @@ from assay.errors import DataError
 __all__ = ["Preparation"]
 
 NANOSECONDS_PER_DAY = 86_400e9
+# Files are read with these as booleans; pandas leaves most of them as text.
+TRUTHS = {"true": 1.0, "t": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "f": 0.0, "no": 0.0, "0": 0.0}
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,10 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _plan(self, name: Any, column: Any) -> _Plan:
         if _is_number(column):
-            values = _numbers(column)
+            kind = "date" if _is_date(column) else "boolean" if _is_boolean(column) else "number"
+            values = _numbers(column, kind)
             known = values[~np.isnan(values)]
-            return _Plan(
-                name, "date" if _is_date(column) else "number", float(known.mean()) if len(known) else 0.0
-            )
+            return _Plan(name, kind, float(known.mean()) if len(known) else 0.0)
         texts, missing = _texts(column)
         levels, counts = np.unique(texts[~missing], return_counts=True)
         order = np.argsort(-counts, kind="stable")
@@ -88,7 +89,7 @@ class Preparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 parts += [(texts == level).astype(float) for level in plan.levels]
                 names += [f"{plan.name}={level}" for level in plan.levels]
             else:
-                values = _numbers(frame[plan.name], plan.kind == "date")
+                values = _checked(frame[plan.name], plan)
                 parts.append(np.where(np.isnan(values), plan.fill, values))
                 names.append(str(plan.name))
         return np.column_stack(parts) if parts else np.empty((len(frame), 0)), names
@@ -106,11 +107,28 @@ def _is_number(column: Any) -> bool:
     return bool(pd.api.types.is_numeric_dtype(column)) or _is_date(column)  # booleans are numeric to pandas
 
 
-def _numbers(column: Any, is_date: bool = False) -> Any:
-    if is_date or _is_date(column):
+def _is_boolean(column: Any) -> bool:
+    return bool(pd.api.types.is_bool_dtype(column))
+
+
+def _checked(column: Any, plan: _Plan) -> Any:
+    """Return numbers; raises DataError where none of the values that are there is of the kind the model learned."""
+    values = _numbers(column, plan.kind)
+    if np.isnan(values).all() and not _is_number(column) and column.notna().any():
+        first = column[column.notna()].iloc[0]
+        raise DataError(
+            f"The column '{plan.name}' was a {plan.kind} when the model learned, and now has others, as '{first}'."
+        )
+    return values
+
+
+def _numbers(column: Any, kind: str) -> Any:
+    if kind == "date":
         days = pd.to_datetime(column, utc=True, errors="coerce").astype("datetime64[ns, UTC]")
         nanoseconds = days.astype("int64").to_numpy(dtype=float)
         return np.where(days.isna().to_numpy(), np.nan, nanoseconds / NANOSECONDS_PER_DAY)
+    if kind == "boolean" and not _is_number(column):
+        column = column.astype(str).str.lower().map(TRUTHS)
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     return np.where(np.isfinite(values), values, np.nan)
 

@@ -140,15 +140,15 @@ def true_score(source: Source, drawn: Drawn, one: Configuration, rows: Any = Non
 
 
 def draw_training(data: SearchData, n: int, random: np.random.Generator) -> tuple[SearchData, SearchData]:
-    """Return so many rows to learn from, of every class two at least, and all others."""
+    """Return so many rows to learn from, of every class two at least, and all others, of every class one at least."""
     if n >= data.n_rows:
         raise DataError(
             f"{data.name} has {data.n_rows} rows: {n} cannot be drawn and leave others to judge by."
         )
     for _ in range(TRIES):
         chosen = np.sort(random.permutation(data.n_rows)[:n])
-        counts = [int((data.y[chosen] == one).sum()) for one in data.classes]
-        if all(count >= 2 for count in counts):
+        counts = [(int((data.y[chosen] == one).sum()), int((data.y == one).sum())) for one in data.classes]
+        if all(2 <= count < total for count, total in counts):
             rest = np.setdiff1d(np.arange(data.n_rows), chosen)
             return data.take(chosen), data.take(rest)
-    raise DataError(f"{n} rows of {data.name} never have two of every class.")
+    raise DataError(f"{n} rows of {data.name} never have two of every class and leave one.")

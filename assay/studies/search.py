@@ -7,11 +7,10 @@ interval comes from the predictions of all configurations (`assay.uncertainty`).
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,20 +20,21 @@ import numpy as np
 from assay.data.digest import digest_json, digest_splits
 from assay.data.split_spec import SplitSpec
 from assay.data.splits import Strata, make_splits
-from assay.errors import ConfigError, UserError
+from assay.errors import ConfigError, DataError, UserError
 from assay.settings import Settings
 from assay.studies.crossfit import Work, compute_all, open_folder, read_pieces
 from assay.studies.inputs import SearchData, open_data
 from assay.studies.spaces import Configuration, Setting, check_names, choose, full, make_pipeline, own
 from assay.uncertainty.bbc import FEWEST_FOLDS, Search, prepare
 from assay.uncertainty.methods import METHODS, OWN_WINNER, find_interval
-from assay.uncertainty.predictions import Predictions, check_predictions
+from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.result import Interval, Options, turned
 from assay.uncertainty.scorers import make_scorer
 
 __all__ = ["SearchResult", "fit_winner", "fold_rows", "search", "setting_for"]
 
 DEFAULT = 60
+LARGEST_SEED = 2**32 - 1
 TOLD = 3  # failures that are told one by one
 Configurations = int | str | Mapping[str, Any] | Sequence[Configuration]
 
@@ -45,7 +45,7 @@ class SearchResult:
 
     Attributes:
         winner: the name of the best configuration.
-        model: its pipeline, fitted on all rows.
+        model: its pipeline, fitted on all rows; None if that failed, and `notes` say why.
         interval: how good the winner is on new rows.
         scores: the mean over folds of each configuration, the best first.
         predictions: of all configurations, for rows that they had not learned from.
@@ -131,17 +131,17 @@ def search(
         jobs: processes; -1 is one for each core.
         folder: keep finished pieces there; the same call again computes what is missing.
         method: of the interval.
-        options: of the interval; or its fields by name (`alpha=0.1`, `side="two"`).
+        options: of the interval.
         progress: called after each piece of work with how many are done, and of how many.
         settings: folders of Assay, for files.
-        said: fields of the options.
+        said: fields of the options by name (`alpha=0.1`, `side="two"`), which go before `options`.
 
     Raises:
         UserError: nothing could be searched, or every configuration failed.
     """
     began = time.monotonic()
-    wanted = options or Options(**said)
-    _check(method, folds, repeats, jobs)
+    wanted = replace(options or Options(), **said)
+    _check(method, folds, repeats, jobs, seed)
     rows = open_data(data, target, groups, metric, settings)
     named = metric or ("rmse" if rows.is_value else "auc")
     tried = _configurations(configurations, seed, prepare_columns)
@@ -151,30 +151,39 @@ def search(
         raise ConfigError(f"{n_folds} folds are too few for bbc_f, it needs {FEWEST_FOLDS}. Take bbc.")
     work = Work(rows, tried, split, setting_for(rows, named, seed))
     with ExitStack() as stack:
-        where = Path(folder) if folder is not None else Path(stack.enter_context(TemporaryDirectory()))
-        open_folder(where, _about(work))
+        if folder is None:
+            where = Path(stack.enter_context(TemporaryDirectory()))
+        else:
+            where = open_folder(Path(folder), _about(work))
         found = compute_all(work, where, jobs, progress)
         values, failed = read_pieces(work, where)
-    judged = prepare(gather(work, values, failed), named)
+    judged = _judged(gather(work, values, failed), named, failed)
+    del values
     interval = _interval(judged, method, wanted, seed)
     winner = next(one for one in tried if one.name == judged.data.names[judged.winner])
+    model, unfitted = _model(rows, winner, work.setting)
     return SearchResult(
         winner=winner.name,
-        model=fit_winner(rows, winner, work.setting),
+        model=model,
         interval=interval,
         scores=_by_score(judged),
         predictions=judged.data,
         failed=failed,
         metric=named,
         classes=rows.classes,
-        notes=(*rows.notes, *notes, *_left_out(failed)),
+        notes=(*rows.notes, *notes, *_left_out(failed), *unfitted),
         pieces=(len(work.pieces()), found),
         seconds=time.monotonic() - began,
     )
 
 
-def _check(method: str, folds: int, repeats: int, jobs: int) -> None:
+def _check(method: str, folds: int, repeats: int, jobs: int, seed: int) -> None:
     """Refuse what would be found wrong only after the work."""
+    for name, value in (("folds", folds), ("repeats", repeats), ("jobs", jobs), ("seed", seed)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool):
+            raise ConfigError(f"{name} is {value!r}: give a whole number.")
+    if not 0 <= seed <= LARGEST_SEED:
+        raise ConfigError(f"The seed is {seed}: learners take one from 0 to {LARGEST_SEED}.")
     if method not in METHODS:
         raise ConfigError(f"Unknown method '{method}'. There are: {', '.join(METHODS)}.")
     if method in OWN_WINNER:
@@ -217,9 +226,9 @@ def _configurations(given: Configurations, seed: int, prepare_columns: bool) -> 
         found = own(given, prepare_columns)
     elif given == "all":
         found = full()
-    elif isinstance(given, int):
+    elif isinstance(given, int) and not isinstance(given, bool):
         found = choose(given, seed)
-    elif not isinstance(given, str) and all(isinstance(one, Configuration) for one in given):
+    elif isinstance(given, list | tuple) and all(isinstance(one, Configuration) for one in given):
         found = tuple(given)
     else:
         raise ConfigError(
@@ -240,6 +249,11 @@ def fold_rows(data: SearchData, folds: int, repeats: int, seed: int) -> tuple[An
     codes = np.searchsorted(data.classes, data.y) if data.classes else np.zeros(data.n_rows, dtype=np.int64)
     if data.classes:
         counts = np.bincount(codes, minlength=len(data.classes))
+        if counts.min() < 2:
+            raise DataError(
+                f"Class '{data.classes[int(counts.argmin())]}' of {data.name} has fewer than two rows: it cannot be "
+                "learned and tested. Leave it out, or merge it with another."
+            )
         if counts.min() < n_folds:
             n_folds = int(counts.min())
             name = data.classes[int(counts.argmin())]
@@ -272,8 +286,10 @@ def _about(work: Work) -> dict[str, Any]:
         [one.name, str(one.selector), str(one.learner), _identity(one.estimator)]
         for one in work.configurations
     ]
+    target = [str(work.data.y.dtype.kind), [str(one) for one in work.data.classes]]
     return {
         "data": work.data.digest(),
+        "the kind of target": digest_json(target),
         "configurations": digest_json(told),
         "folds": digest_splits(work.folds),
         "seed": work.setting.seed,
@@ -283,34 +299,58 @@ def _about(work: Work) -> dict[str, Any]:
 
 
 def _identity(estimator: Any) -> str:
-    """Return what an estimator is and how it is set; places in memory are left out, they change from run to run."""
+    """Return a digest of what an estimator is and how it is set."""
     if estimator is None:
         return ""
-    params = sorted((name, repr(value)) for name, value in estimator.get_params(deep=True).items())
-    said = f"{type(estimator).__module__}.{type(estimator).__qualname__} {params}"
-    return re.sub(r" at 0x[0-9a-f]+", "", said)
+    from joblib import hash as digest_of
+
+    try:
+        params = digest_of(sorted(estimator.get_params(deep=False).items()))
+    except Exception as error:  # whatever pickle raises
+        raise ConfigError(
+            f"{estimator!r} cannot be told from others ({error}), so its work cannot be kept in a folder. Give it "
+            "functions of a module, not ones made on the spot, or search without a folder."
+        ) from None
+    return f"{type(estimator).__module__}.{type(estimator).__qualname__} {params}"
 
 
 def gather(work: Work, values: Sequence[Any], failed: Mapping[str, str]) -> Predictions:
-    """Return the predictions of the configurations that failed nowhere."""
+    """Return the predictions of the configurations that failed nowhere; nothing is copied where none failed."""
     names = [one.name for one in work.configurations]
     kept = [at for at, name in enumerate(names) if name not in failed]
     if not kept:
         name, why = next(iter(failed.items()))
         raise UserError(f"All {len(names)} configurations failed. The first was {name}, in {why}")
-    n_repeats = len(values)
-    fold_of = np.zeros((n_repeats, work.data.n_rows), dtype=np.int64)
+    fold_of = np.zeros((len(values), work.data.n_rows), dtype=np.int64)
     for repeat, fold, _, test in work.folds:
         fold_of[repeat, test] = fold
-    groups = work.data.groups
-    return check_predictions(
-        np.tile(work.data.y, n_repeats),
-        np.concatenate([one[:, kept] for one in values]),
-        fold_of.reshape(-1),
-        names=[names[at] for at in kept],
-        groups=None if groups is None else np.tile(groups, n_repeats),
-        repeats=np.repeat(np.arange(n_repeats), work.data.n_rows),
+    return Predictions(
+        y=work.data.y,
+        values=tuple(values) if len(kept) == len(names) else tuple(one[:, kept] for one in values),
+        folds=tuple(fold_of),
+        names=tuple(names[at] for at in kept),
+        groups=work.data.groups,
     )
+
+
+def _judged(data: Predictions, metric: str, failed: dict[str, str]) -> Search:
+    """Return the scores of all; a configuration that the metric has no value for becomes one of the failed."""
+    try:
+        return prepare(data, metric)
+    except DataError:
+        kept = []
+        for at, name in enumerate(data.names):
+            try:
+                prepare(
+                    replace(data, values=tuple(one[:, [at]] for one in data.values), names=(name,)), metric
+                )
+                kept.append(at)
+            except DataError as error:
+                failed[name] = f"the scoring: {error}"
+        if not kept or len(kept) == len(data.names):
+            raise
+    some = tuple(one[:, kept] for one in data.values)
+    return prepare(replace(data, values=some, names=tuple(data.names[at] for at in kept)), metric)
 
 
 def _interval(judged: Search, method: str, options: Options, seed: int) -> Interval:
@@ -319,6 +359,15 @@ def _interval(judged: Search, method: str, options: Options, seed: int) -> Inter
         return find_interval(judged, method, options, seed)
     except UserError as error:
         return judged.tell(method, options, warnings=(str(error),))
+
+
+def _model(data: SearchData, winner: Configuration, setting: Setting) -> tuple[Any, tuple[str, ...]]:
+    """Return the fitted winner; or None and why: what was found of it is not lost for that."""
+    try:
+        return fit_winner(data, winner, setting), ()
+    except Exception as error:  # whatever a learner raises
+        told = f"{type(error).__name__}: {error}".split("\n")[0][:200]
+        return None, (f"The winner could not be fitted on all rows, so there is no model of it: {told}",)
 
 
 def fit_winner(data: SearchData, winner: Configuration, setting: Setting) -> Any:

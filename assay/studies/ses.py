@@ -29,7 +29,7 @@ class SES(ColumnSelector):
     independent given Z with X in the place of Y.
 
     The work is bounded: beyond `max_candidates` the columns with the weakest association are not looked at, and after
-    `max_tests` tests nothing more is taken or dropped. A test of k classes counts for k - 1.
+    `max_tests` tests given other columns nothing more is taken or dropped. A test of k classes counts for k - 1.
 
     Attributes:
         columns_: the positions of the signature, in the order in which they were taken.
@@ -68,14 +68,15 @@ class SES(ColumnSelector):
 
     def _forward(self, tests: Tests, critical: float) -> list[int]:
         weakest = tests.statistics(range(tests.x.shape[1]), ())
+        self.enough_ = tests.done + self.max_tests  # the first look at every column is not counted
         order = np.argsort(-weakest, kind="stable")[: self.max_candidates]
         alive = [int(column) for column in order if weakest[column] > critical]
         selected: list[int] = []
-        while alive and tests.done < self.max_tests:
+        while alive and tests.done < self.enough_:
             best = max(alive, key=lambda column: weakest[column])
             alive.remove(best)
             for others in _subsets(selected, self.max_k - 1):
-                if not alive or tests.done >= self.max_tests:
+                if not alive or tests.done >= self.enough_:
                     break
                 given = (*others, best)
                 found = tests.statistics(alive, given)
@@ -92,7 +93,7 @@ class SES(ColumnSelector):
         for column in selected:
             others = [one for one in kept if one != column]
             for given in _subsets(others, self.max_k):
-                if tests.done >= self.max_tests:
+                if tests.done >= self.enough_:
                     return kept
                 if tests.statistics([column], given)[0] <= critical:
                     kept.remove(column)

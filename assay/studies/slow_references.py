@@ -49,12 +49,18 @@ def nested_cross_validation(
     inner: int = 10,
     seed: int = 0,
 ) -> tuple[float, Any]:
-    """Return the mean over the outer folds of the score of each one's winner, and these scores."""
+    """Return the mean over the outer folds of the score of each one's winner, and these scores.
+
+    A fold in which the metric has no value is NaN there, and not in the mean.
+    """
     scores = [
         _score_winner(data, train, test, configurations, metric, inner, seed)
         for _, _, train, test in fold_rows(data, outer, 1, seed)[0]
     ]
-    return float(np.nanmean(scores)), np.array(scores)
+    known = [one for one in scores if np.isfinite(one)]
+    if not known:
+        raise DataError(f"{metric} has no value in any of the {len(scores)} outer folds: take fewer.")
+    return float(np.mean(known)), np.array(scores)
 
 
 def direct_bootstrap(
@@ -70,22 +76,35 @@ def direct_bootstrap(
     """Return estimate, lower and upper end, and the score of each draw's winner on the rows that were not drawn.
 
     Copies of a row stay in one fold of the search: else it would be tested on what it learned, which the papers do not
-    speak of.
+    speak of. Groups are drawn whole. A bag that cannot be searched on (a class has one row in it) is left out; where
+    most are, DataError is raised.
     """
     random = np.random.default_rng(seed)
     scores = []
     for draw in range(draws):
-        rows = random.integers(data.n_rows, size=data.n_rows)
+        rows = _bag(data, random)
         left_out = np.setdiff1d(np.arange(data.n_rows), rows)
         try:
             scores.append(_score_winner(data, rows, left_out, configurations, metric, folds, seed + draw))
         except DataError:  # a class with a single row in the bag cannot be searched on
             continue
     known = np.array([one for one in scores if np.isfinite(one)])
-    if not len(known):
-        raise DataError(f"{metric} has no value out of any of {draws} bags.")
+    if 2 * len(known) <= draws:
+        raise DataError(
+            f"Only {len(known)} of {draws} bags could be searched on and judged by {metric}: there are too few rows of "
+            "a class, or too few groups."
+        )
     low, high = read_off(get_metric(metric), known, options or Options())
     return float(known.mean()), low, high, known
+
+
+def _bag(data: SearchData, random: np.random.Generator) -> Any:
+    """Return rows drawn with replacement, as many as there are; of groups all rows, as many groups as there are."""
+    if data.groups is None:
+        return random.integers(data.n_rows, size=data.n_rows)
+    n_groups = int(data.groups.max()) + 1
+    drawn = random.integers(n_groups, size=n_groups)
+    return np.concatenate([np.flatnonzero(data.groups == one) for one in drawn])
 
 
 def _score_winner(

@@ -233,13 +233,24 @@ def make_first_steps(selector: Part, setting: Setting) -> list[tuple[str, Any]]:
     return [prepare, ("select", kinds[selector.kind](**said))]
 
 
+def _seeded(estimator: Any, seed: int) -> Any:
+    """Return an estimator, not fitted, with the seed wherever it would have none: the same search is the same."""
+    from sklearn.base import clone
+
+    own = clone(estimator)
+    unset = [
+        name
+        for name, value in own.get_params(deep=True).items()
+        if value is None and name.rpartition("__")[2] == "random_state"
+    ]
+    return own.set_params(**dict.fromkeys(unset, seed))
+
+
 def make_last(configuration: Configuration, setting: Setting) -> Any:
     """Return the learner of a configuration, not fitted."""
     from assay.studies.learners import make_learner
 
     if configuration.estimator is not None:
-        from sklearn.base import clone
-
-        return clone(configuration.estimator)
+        return _seeded(configuration.estimator, setting.seed)
     part = configuration.learner
     return make_learner(part.kind, dict(part.params), setting.is_value, setting.probabilities, setting.seed)

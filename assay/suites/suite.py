@@ -69,6 +69,8 @@ def find_suite(name: str, settings: Settings, target: str | None = None) -> Suit
     if not is_yaml and path.exists() and name not in list_suites():
         return _data_suite(path, target)
     if target:
+        if path.suffix and not is_yaml:
+            raise ConfigError(f"There is no file '{name}'. Give the path of a data file.")
         raise ConfigError(
             f"A target is given with '{name}', which is not a data file. State targets in the suite."
         )

@@ -30,13 +30,14 @@ from assay.uncertainty.result import (
     both_ends,
     ends,
     first_best,
+    mean_of,
     read_off,
     said_of_spread,
     turned,
 )  # fmt: skip
 from assay.uncertainty.scorers import Scorer, make_scorer, of_each
 
-__all__ = ["Search", "bbc", "bbc_f", "bbc_vc", "fresh_rows", "prepare"]
+__all__ = ["Search", "bbc", "bbc_f", "bbc_vc", "fresh_rows", "known_of", "prepare"]
 
 DRAWS = 1000
 FEWEST_FOLDS = 5
@@ -79,7 +80,10 @@ class Search:
         return parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
 
     def tell(self, method: str, options: Options, **said: Any) -> Interval:
-        """Return the record of an interval for the winner; `said` has what the method found."""
+        """Return the record of an interval for the winner; `said` has what the method found.
+
+        `doubts` are warnings that say why the ends are not to be relied on.
+        """
         winner = said.pop("winner", self.winner)
         score = float(self.scores[winner])
         estimate = said.get("estimate")
@@ -88,8 +92,9 @@ class Search:
             self.data.names[winner], score, None if estimate is None else score - estimate, 0, False, options.rule,
             self.metric.higher_is_better,
         )  # fmt: skip
-        warnings = (*self.warnings, *said.pop("warnings", ()))
-        return replace(base, warnings=warnings, **said)
+        doubts = said.pop("doubts", ())
+        warnings = (*self.warnings, *said.pop("warnings", ()), *doubts)
+        return replace(base, warnings=warnings, reliable=not doubts, **said)
 
 
 def prepare(data: Predictions, metric: str) -> Search:
@@ -144,55 +149,59 @@ def _mean_over_folds(by_fold: tuple[Any, ...]) -> tuple[Any, str]:
 
 def bbc(search: Search, options: Options, random: np.random.Generator) -> Interval:
     """Correct by drawing rows: the best in the bag, its score on the rows out of the bag."""
-    values, n_draws, warnings = _row_distribution(search, options, random)
+    values, warnings, n_draws = _row_distribution(search, options, random)
     low, high = read_off(search.metric, values, options)
     return search.tell(
-        "bbc", options, estimate=float(values.mean()), lower=low, upper=high, n_boot=n_draws, warnings=warnings,
-        distribution=values,
+        "bbc", options, estimate=mean_of(values), lower=low, upper=high, n_boot=n_draws, warnings=warnings,
+        doubts=said_of_spread(search.metric, values), distribution=values,
     )  # fmt: skip
 
 
 def bbc_vc(search: Search, options: Options, random: np.random.Generator) -> Interval:
     """Do as BBC, with the distance from the mean to the ends divided by the root of e - 1."""
-    values, n_draws, warnings = _row_distribution(search, options, random)
+    values, warnings, n_draws = _row_distribution(search, options, random)
     mean = float(turned(search.metric, values).mean())
     found = both_ends(search.metric, values, options)
     worst, best = (mean + (end - mean) / sqrt(TOO_WIDE) for end in found)
     low, high = ends(search.metric, worst, best, options)
     return search.tell(
-        "bbc_vc", options, estimate=float(values.mean()), lower=low, upper=high, n_boot=n_draws, warnings=warnings,
-        distribution=values,
+        "bbc_vc", options, estimate=mean_of(values), lower=low, upper=high, n_boot=n_draws, warnings=warnings,
+        doubts=said_of_spread(search.metric, values), distribution=values,
     )  # fmt: skip
 
 
 def _row_distribution(
     search: Search, options: Options, random: np.random.Generator
-) -> tuple[Any, int, tuple[str, ...]]:
-    """Return the values out of the bag, the number of draws and what was found."""
+) -> tuple[Any, tuple[str, ...], int]:
+    """Return the values out of the bag, what is to be said of them, and the number of draws."""
     if options.weights is not None:
         draws = check_row_draws(options.weights, search.data.n_rows, search.scorers[0].strata)
     else:
         draws = fresh_rows(search, options, random)
     chosen = first_best(turned(search.metric, search.weighted(draws)))
     values = np.mean([of_each(scorer, draws == 0, chosen) for scorer in search.scorers], axis=0)
+    return (*known_of(search, values), len(draws))
+
+
+def known_of(search: Search, values: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the draws in which the metric has a value, and what to say of the others."""
     known = values[np.isfinite(values)]
     if not len(known):
-        raise DataError(f"{search.metric.name} has no value out of any bag.")
+        raise DataError(f"{search.metric.name} has no value in any draw.")
     lost = len(values) - len(known)
-    said = (
-        (f"Left out, because the metric has no value there: {lost} of {len(values)} draws.",) if lost else ()
-    )
-    return known, len(draws), (*said, *said_of_spread(search.metric, known))
+    said = f"Left out, because the metric has no value there: {lost} of {len(values)} draws."
+    return known, (said,) if lost else ()
 
 
-def fresh_rows(search: Search, options: Options, random: np.random.Generator) -> Any:
-    """Return (B, N) new draws of rows, with every class in the bag and out of it where the metric needs that."""
+def fresh_rows(search: Search, options: Options, random: np.random.Generator, leave_out: bool = True) -> Any:
+    """Return (B, N) new draws of rows, with every class in the bag, and out of it too, where the metric needs that."""
     if options.resamples == "exact":
         raise UserError("All draws of rows cannot be listed: give a number of resamples, or take bbc_f.")
     data, strata = search.data, search.scorers[0].strata
-    check_classes(strata, data.y, data.groups)
+    if leave_out:
+        check_classes(strata, data.y, data.groups)
     wanted = options.resamples or DRAWS
-    return draw_rows(wanted, data.n_rows, random, strata, data.groups, options.stratify)
+    return draw_rows(wanted, data.n_rows, random, strata, data.groups, options.stratify, leave_out)
 
 
 def bbc_f(search: Search, options: Options, random: np.random.Generator) -> Interval:
@@ -218,9 +227,9 @@ def bbc_f(search: Search, options: Options, random: np.random.Generator) -> Inte
     low, high = read_off(search.metric, spread, options, None if equal else weight)
     told = options if equal else replace(options, rule="inverse_ecdf")
     return search.tell(
-        "bbc_f", told, estimate=float(weight @ spread), lower=low, upper=high, n_boot=n_draws, exact=exact,
+        "bbc_f", told, estimate=mean_of(spread, weight), lower=low, upper=high, n_boot=n_draws, exact=exact,
         distribution=spread, probabilities=weight if exact else None,
-        warnings=said_of_spread(search.metric, spread, weight),
+        doubts=said_of_spread(search.metric, spread, weight),
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ def draw_rows(
     strata: Any = None,
     groups: Any = None,
     stratify: bool = False,
+    leave_out: bool = True,
 ) -> Any:
     """Return (B, N) multiplicities of rows drawn with replacement.
 
@@ -41,12 +42,13 @@ def draw_rows(
         strata: (N) classes: a draw is made again until every class is in the bag and out of it.
         groups: (N) codes: whole groups are drawn.
         stratify: draw within each class.
+        leave_out: False: it need not be out of the bag.
     """
     out = np.empty((n_draws, n_rows), dtype=np.uint8)
     wrong = np.arange(n_draws)
     for _ in range(ROUNDS):
         out[wrong] = _drawn(len(wrong), n_rows, random, strata if stratify else None, groups)
-        wrong = wrong[~_usable(out[wrong], strata)]
+        wrong = wrong[~_usable(out[wrong], strata, leave_out)]
         if not len(wrong):
             return out
     raise DataError(
@@ -60,9 +62,10 @@ def check_row_draws(weights: Any, n_rows: int, strata: Any) -> Any:
     given = check_counts(weights, n_rows, "rows")
     unusable = np.flatnonzero(~_usable(given, strata))
     if len(unusable):
+        lacks = "a class in the bag or out of it" if strata is not None else "rows in the bag or out of it"
         raise UserError(
-            f"Draw {int(unusable[0])} of the weights lacks a class in the bag or out of it. Weights say how often each "
-            "row was drawn, not which."
+            f"Draw {int(unusable[0])} of the weights lacks {lacks}. Weights say how often each row was drawn, not "
+            "which."
         )
     return given
 
@@ -126,14 +129,15 @@ def _counts(n_draws: int, n: int, random: np.random.Generator) -> Any:
     return out
 
 
-def _usable(draws: Any, strata: Any) -> Any:
-    """Return which draws have something in the bag and out of it: of every class, where that matters."""
-    if strata is None:
-        return (draws > 0).any(axis=1) & (draws == 0).any(axis=1)
+def _usable(draws: Any, strata: Any, leave_out: bool = True) -> Any:
+    """Return which draws have something in the bag, and out of it: of every class, where that matters."""
     good = np.ones(len(draws), dtype=bool)
-    for code in np.unique(strata):
-        own = draws[:, strata == code]
-        good &= (own > 0).any(axis=1) & (own == 0).any(axis=1)
+    parts = [slice(None)] if strata is None else [strata == code for code in np.unique(strata)]
+    for part in parts:
+        own = draws[:, part]
+        good &= (own > 0).any(axis=1)
+        if leave_out:
+            good &= (own == 0).any(axis=1)
     return good
 
 

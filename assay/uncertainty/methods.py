@@ -54,7 +54,8 @@ def _without_effect(search: Search, method: str, options: Options) -> list[str]:
     stratified = draws_rows and search.scorers[0].strata is not None and search.data.groups is None
     ignored = {
         "weights": options.weights is not None and method in DRAW_NOTHING,
-        "resamples": options.resamples is not None and method in DRAW_NOTHING,
+        "resamples": options.resamples is not None
+        and (method in DRAW_NOTHING or options.weights is not None),
         "split": options.evaluate is not None and method not in OWN_WINNER,
         "stratify": options.stratify and not stratified,
     }

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from assay.errors import UserError
-from assay.uncertainty.bbc import DRAWS, MOST_EXACT, Search, fresh_rows
+from assay.uncertainty.bbc import DRAWS, MOST_EXACT, Search, fresh_rows, known_of
 from assay.uncertainty.draws import all_fold_draws, check_counts, draw_folds
 from assay.uncertainty.result import Interval, Options, read_off, said_of_spread, turned
 
@@ -45,7 +45,7 @@ def naive_folds(search: Search, options: Options, random: np.random.Generator) -
     return search.tell(
         "naive_folds", told, estimate=float(scores.mean()), lower=low, upper=high, n_boot=len(draws), exact=exact,
         distribution=values, probabilities=chance,
-        warnings=(*_uncorrected(search), *said_of_spread(search.metric, values, chance)),
+        doubts=(*_uncorrected(search), *said_of_spread(search.metric, values, chance)),
     )  # fmt: skip
 
 
@@ -55,17 +55,14 @@ def naive_samples(search: Search, options: Options, random: np.random.Generator)
     if options.weights is not None:
         draws = check_counts(options.weights, n_rows, "rows")
     else:
-        draws = fresh_rows(search, options, random)
-    values = search.weighted(draws, [search.winner])[:, 0]
-    values = values[np.isfinite(values)]
-    if not len(values):
-        raise UserError(f"{search.metric.name} has no value under any of the weights.")
+        draws = fresh_rows(search, options, random, leave_out=False)
+    values, said = known_of(search, search.weighted(draws, [search.winner])[:, 0])
     every = np.ones((1, n_rows), dtype=np.uint8)
     pooled = float(search.weighted(every, [search.winner])[0, 0])
     low, high = read_off(search.metric, values, options)
     return search.tell(
         "naive_samples", options, estimate=pooled, lower=low, upper=high, n_boot=len(draws), distribution=values,
-        warnings=(*_uncorrected(search), *said_of_spread(search.metric, values)),
+        warnings=said, doubts=(*_uncorrected(search), *said_of_spread(search.metric, values)),
     )  # fmt: skip
 
 

@@ -124,7 +124,7 @@ def _events(event: Any) -> Any:
 def _repeats(y: Any, repeats: Any, groups: Any) -> list[Any]:
     """Return the rows of each repeat."""
     if repeats is None:
-        return [np.arange(len(y))]
+        return [slice(None)]  # no copy: it may be a gigabyte
     codes = _codes(np.asarray(repeats))
     parts = [np.flatnonzero(codes == one) for one in range(int(codes.max()) + 1)]
     for number, part in enumerate(parts):

@@ -13,8 +13,8 @@ from assay.errors import ConfigError
 from assay.metrics.record import Metric
 
 __all__ = [
-    "RULES", "TIE", "Interval", "Options", "both_ends", "ends", "first_best", "quantiles", "read_off", "said_of_spread",
-    "turned",
+    "RULES", "TIE", "Interval", "Options", "both_ends", "ends", "first_best", "mean_of", "quantiles", "read_off",
+    "said_of_spread", "turned",
 ]  # fmt: skip
 
 Side = Literal["one", "two"]
@@ -83,12 +83,14 @@ class Interval:
         cv_score: its score in the cross-validation, the mean over folds (of all rows where folds are not known).
         bias: cv_score - estimate: what choosing did, and for methods that judge rows of several folds together (bbc,
             naive_samples) also what judging them together does.
-        n_boot: the number of draws, or of all possible ones; 0 for methods that draw nothing.
+        n_boot: the number of draws, also of those in which the metric has no value, or of all possible ones; 0 for
+            methods that draw nothing.
         exact: whether nothing was left to chance.
         quantile_rule: how quantiles were read off; of values with probabilities there is one way only, and of none
             it is what was asked for.
         higher_is_better: the metric's direction.
         warnings: what one should know.
+        reliable: False where a warning says that the ends hold less often than they promise.
         distribution: the values whose quantiles the ends are, and `probabilities` how probable each is.
     """
 
@@ -108,6 +110,7 @@ class Interval:
     quantile_rule: str
     higher_is_better: bool = True
     warnings: tuple[str, ...] = ()
+    reliable: bool = True
     distribution: Any = field(default=None, repr=False)
     probabilities: Any = field(default=None, repr=False)
 
@@ -154,9 +157,14 @@ def both_ends(
     metric: Metric, values: Any, options: Options, probabilities: Any = None
 ) -> tuple[float, float]:
     """Return the quantiles at both tails, turned to higher is better: the worst, the best."""
-    shares = (options.tail, 1 - options.tail)
-    worst, best = quantiles(turned(metric, values), shares, options.rule, probabilities)
-    return worst, best
+    found = quantiles(values, (options.tail, 1 - options.tail), options.rule, probabilities)
+    worst, best = found if metric.higher_is_better else found[::-1]
+    return float(turned(metric, worst)), float(turned(metric, best))
+
+
+def mean_of(values: Any, probabilities: Any = None) -> float:
+    """Return the mean of draws, which rounding never puts beyond them."""
+    return float(np.clip(np.average(values, weights=probabilities), values.min(), values.max()))
 
 
 def said_of_spread(metric: Metric, values: Any, probabilities: Any = None) -> tuple[str, ...]:

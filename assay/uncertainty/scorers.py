@@ -74,7 +74,9 @@ def make_scorer(name: str, y: Any, values: Any, event: Any = None) -> Scorer:
         values: (N, C) or (N, C, K).
         event: (N) for `cindex`: whether the time in y is that of an event; a higher prediction means an earlier one.
     """
-    is_value = name == "cindex" or get_metric(name).needs == "values"
+    is_value = (
+        name == "cindex" or get_metric(name, "for intervals (which also know cindex)").needs == "values"
+    )
     if is_value:
         truth, n_classes = _numbers(name, y), 0
         if values.ndim == 3:

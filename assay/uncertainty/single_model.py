@@ -35,7 +35,8 @@ class Judged:
         best: the best by that.
         top: those among its best tenth.
         final: the best of these on the rows of the evaluation.
-        areas: (C) areas on these rows; NaN outside of `top` and `best`.
+        areas: (C) areas on these rows.
+        swapped: (C) whether they were turned, as the published code does: then one minus what the scores say.
         n_rows: of the whole.
     """
 
@@ -46,6 +47,7 @@ class Judged:
     top: Any
     final: int
     areas: Any
+    swapped: Any
     n_rows: int
 
 
@@ -71,28 +73,28 @@ def judge(search: Search, options: Options, random: np.random.Generator) -> Judg
     )
     turn = options.published
     chosen_by = np.mean(
-        [_areas(scores[own], truth[own] == 1, turn) for own in _learning_folds(keep, folds)], axis=0
+        [_areas(scores[own], truth[own] == 1, turn)[0] for own in _learning_folds(keep, folds)], axis=0
     )
-    areas = _areas(scores[keep], truth[keep] == 1, turn)
+    areas, swapped = _areas(scores[keep], truth[keep] == 1, turn)
     top = np.flatnonzero(chosen_by >= np.quantile(chosen_by, TOP) - 1e-12)
     final = int(top[first_best(areas[top])])
     best = int(first_best(chosen_by))
-    return Judged(truth[keep] == 1, scores[keep], chosen_by, best, top, final, areas, data.n_rows)
+    return Judged(truth[keep] == 1, scores[keep], chosen_by, best, top, final, areas, swapped, data.n_rows)
 
 
 def _learning_folds(keep: Any, folds: Any) -> list[Any]:
     return [np.flatnonzero(~keep & (folds == k)) for k in range(int(folds.max()) + 1)]
 
 
-def _areas(scores: Any, positive: Any, turn: bool) -> Any:
-    """Return (C) areas; with `turn` above a half where the medians say that the classes are the other way round."""
+def _areas(scores: Any, positive: Any, turn: bool) -> tuple[Any, Any]:
+    """Return (C) areas, and which were turned: with `turn` where the medians of the classes are the other way round."""
     areas = weighted_auc(
         rank_columns(scores, positive, ~positive), np.ones((1, len(scores)), dtype=np.uint8)
     )[0]
-    if not turn:
-        return areas
-    swapped = np.median(scores[~positive], axis=0) > np.median(scores[positive], axis=0)
-    return np.where(swapped, 1 - areas, areas)
+    swapped = np.zeros(len(areas), dtype=bool)
+    if turn:
+        swapped = np.median(scores[~positive], axis=0) > np.median(scores[positive], axis=0)
+    return np.where(swapped, 1 - areas, areas), swapped
 
 
 def _can_judge(keep: Any, truth: Any, folds: Any) -> bool:

@@ -146,7 +146,7 @@ def _influence(weights: Any, areas: Any, judged: Judged, model: int) -> Any:
         found = np.zeros(n)
         found[kept] = np.linalg.lstsq(design, areas, rcond=None)[0][1:]
     else:
-        score = judged.scores[:, model]
+        score = -judged.scores[:, model] if judged.swapped[model] else judged.scores[:, model]
         wins = (score[:, None] > score) + 0.5 * (score[:, None] == score)
         found = np.where(positive, wins[:, ~positive].mean(axis=1), wins[positive].mean(axis=0))
     for own in (positive, ~positive):
@@ -165,7 +165,8 @@ def _bound(drawn: _Drawn, own: int, influence: Any, judged: Judged, model: int, 
     score, positive = judged.scores[:, model], judged.positive
     above, below = (weights[one] / weights[one].sum() for one in (positive, ~positive))
     high, low = score[positive][:, None], score[~positive][None, :]
-    return float(above @ ((high > low) + 0.5 * (high == low)) @ below)
+    area = float(above @ ((high > low) + 0.5 * (high == low)) @ below)
+    return 1 - area if judged.swapped[model] else area
 
 
 def _improbability(drawn: _Drawn, own: int, influence: Any) -> Callable[[float], float]:

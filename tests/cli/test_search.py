@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import joblib
@@ -80,6 +84,9 @@ def test_json_has_the_interval_and_all_scores(assay: Assay, file: pd.DataFrame) 
         (("--group", "nobody"), "no column 'nobody'"),
         (("-o", "nowhere/all.parquet"), "nowhere/all.parquet cannot be written"),
         (("--side", "three"), "side is 'three'"),
+        (("--seed", "5000000000"), "The seed is 5000000000"),
+        (("--model", "/proc/best.joblib"), "/proc/best.joblib cannot be written"),
+        (("--folder", "/proc/kept"), "/proc/kept cannot be made"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -114,3 +121,55 @@ def test_what_cannot_be_written_is_refused_before_the_work(
     ):
         said = assay(*WORDS, *words)
         assert said.code == 2 and text in said.err and "pieces" not in said.err, said.err
+
+
+def test_the_model_reads_what_pandas_reads(assay: Assay, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    smoker = random.choice(["yes", "no"], size=120)
+    y = (smoker == "yes") ^ (random.random(120) < 0.1)
+    frame = pd.DataFrame({"smoker": smoker, "noise": random.normal(size=120), "ill": y})
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    words = ("--target", "ill", "--configurations", "4", "--folds", "3", "--model", "best.joblib")
+    assert assay("search", "mine.csv", *words).code == 0
+    again = pd.read_csv(tmp_path / "mine.csv")
+    right = joblib.load(tmp_path / "best.joblib").predict(again) == again["ill"]
+    assert again["smoker"].dtype.kind not in "fiub" and right.mean() > 0.85
+
+
+def test_sentences_promise_no_more_than_the_numbers(assay: Assay, tmp_path: Path, file: pd.DataFrame) -> None:
+    found = json.loads(assay(*WORDS, "--json").out)["interval"]
+    words = assay(*WORDS).out.splitlines()[-2]
+    assert float(words.split("sure of ")[1].split()[0]) <= found["lower"]
+    naive = assay(*WORDS, "--method", "naive_folds").out.splitlines()[-2]
+    assert "sure" not in naive and "cannot be told" in naive
+    said = assay(*WORDS, "--method", "tt").out.splitlines()
+    assert "sure" not in said[-2] and said[-1].startswith("tt of 3-fold") and "estimate 0." in said[-1]
+    grouped = assay(*WORDS, "--group", "patient").out.splitlines()[-1]
+    assert "n = 80 in 40 groups, drawn whole" in grouped
+    file.assign(left=np.tile(["no", "yes"], 40), age=1.0, size=1.0, noise=1.0).to_csv(
+        tmp_path / "mine.csv", index=False
+    )
+    nothing = assay(*WORDS, "--group", "patient").out.splitlines()
+    assert nothing[-2].startswith("None of the 4 is better than trivial") and "sure" not in nothing[-2]
+
+
+def test_rows_that_are_numbered_are_pointed_at(assay: Assay, tmp_path: Path) -> None:
+    y = np.repeat(["a", "b"], 40)
+    pd.DataFrame({"id": np.arange(80), "x": np.random.default_rng(0).random(80), "y": y}).to_csv(
+        tmp_path / "mine.csv", index=False
+    )
+    said = assay("search", "mine.csv", "--configurations", "4", "--folds", "3").out
+    assert "The values of id only grow from row to row" in said and "The target is 'y'" in said
+    assert "sure" not in said, "all is right, so nothing can be said of errors"
+
+
+def test_an_interrupted_search_says_how_to_go_on(tmp_path: Path, file: pd.DataFrame) -> None:
+    words = [sys.executable, "-m", "assay", *WORDS[:4], "--configurations", "60", "--folder", "kept"]
+    child = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("kept/*.npz")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=30)
+    assert child.returncode == 130 and "Traceback" not in err
+    assert "pieces. The same command goes on from there." in err and "interrupted after" in err

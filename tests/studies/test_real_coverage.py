@@ -36,7 +36,7 @@ def test_training_rows_and_held_out_ones_are_all_rows(source: Source) -> None:
     assert min(np.unique(train.y, return_counts=True)[1]) >= 2
     with pytest.raises(DataError, match="has 569 rows"):
         draw_training(data, 569, np.random.default_rng(0))
-    with pytest.raises(DataError, match="never have two of every class"):
+    with pytest.raises(DataError, match="never have two of every class and leave one"):
         draw_training(data, 3, np.random.default_rng(0))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,9 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline as SkPipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import assay
 from assay.errors import ConfigError, DataError, UserError
@@ -230,6 +234,100 @@ def test_the_folder_of_another_search_is_refused(tmp_path: Path, change: dict, w
         search(**said, folder=tmp_path)
 
 
+def test_numbers_and_classes_of_the_same_name_are_different_searches(tmp_path: Path) -> None:
+    x, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    said = {"configurations": {"tree": DecisionTreeClassifier()}, "folds": 3, "folder": tmp_path / "kept"}
+    search((x, y.astype(bool)), groups=np.arange(60) // 2, **said)
+    with pytest.raises(ConfigError, match="differs in the kind of target"):
+        search((x, y), groups=np.arange(60) // 2, **said)
+
+
+def test_functions_made_on_the_spot_cannot_be_kept_apart(tmp_path: Path) -> None:
+    some = {
+        "half": SkPipeline([("f", FunctionTransformer(lambda a: a / 2)), ("tree", DecisionTreeClassifier())])
+    }
+    said = {"configurations": some, "folds": 3}
+    assert search(table(), "y", **said).winner == "half"
+    with pytest.raises(ConfigError, match="cannot be told from others"):
+        search(table(), "y", **said, folder=tmp_path / "kept")
+
+
+def test_two_searches_that_open_a_folder_together_are_not_mixed(tmp_path: Path) -> None:
+    def first(path: Path, *_: object) -> bool:
+        """Say that there is none, and let another search begin."""
+        if path.name == "search.json" and not os.path.exists(path):
+            path.write_text('{"format": 1, "data": "another"}')
+            return False
+        return os.path.exists(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "exists", first)
+        with pytest.raises(ConfigError, match="holds another search"):
+            search(table(), "y", configurations=quick(2), folds=3, folder=tmp_path / "kept")
+    (tmp_path / "kept" / "search.json").write_text("[]")
+    with pytest.raises(ConfigError, match="is damaged"):
+        search(table(), "y", configurations=quick(2), folds=3, folder=tmp_path / "kept")
+
+
+def test_a_worker_that_dies_is_said_and_the_rest_is_kept(tmp_path: Path) -> None:
+    said = {"folds": 4, "jobs": 2, "folder": tmp_path / "kept", "configurations": {"dies": Dies()}}
+    with pytest.raises(UserError, match="A process was killed from outside"):
+        search(table(), "y", **said)
+
+
+class Dies(BaseEstimator):
+    """Kills its process."""
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> Dies:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return self
+
+
+def test_own_estimators_have_the_seed_of_the_search() -> None:
+    trees = {"forest": RandomForestClassifier(5), "fixed": RandomForestClassifier(5, random_state=3)}
+    one, other, third = (search(table(), "y", configurations=trees, folds=3, seed=seed) for seed in (0, 0, 1))
+    assert same(one, other) and (one.predictions.values[0] != third.predictions.values[0]).any()
+    assert one.model is not None
+
+
+def test_fractions_are_names_of_classes_where_the_metric_says_so() -> None:
+    data = table("three").assign(y=lambda x: x["y"] / 4)
+    found = search(data, "y", metric="logloss", configurations=quick(4), folds=3)
+    assert found.classes == ("2.0", "2.25", "2.5") and not found.failed
+
+
+class FewOnly(Slow):
+    """Cannot learn from many rows."""
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> Slow:
+        if len(x) > 60:
+            raise MemoryError("too many rows")
+        return super().fit(x, y)
+
+
+def test_a_winner_that_cannot_be_fitted_keeps_its_scores() -> None:
+    found = search(table(), "y", configurations={"few": FewOnly()}, folds=3)
+    assert found.model is None and found.interval.estimate is not None
+    assert "no model of it: MemoryError: too many rows" in found.notes[-1]
+
+
+class Negative(Slow):
+    """Predicts what cannot be."""
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        return np.full(len(x), -5.0)
+
+
+def test_a_configuration_that_the_metric_has_no_value_for_is_left_out() -> None:
+    data = table("values").assign(y=lambda x: np.abs(x["y"]))
+    some = {"tree": DecisionTreeRegressor(), "negative": Negative()}
+    found = search(data, "y", metric="rmsle", configurations=some, folds=3)
+    assert found.winner == "tree" and "the scoring: The logarithmic error" in found.failed["negative"]
+    assert any(note.startswith("negative was left out") for note in found.notes)
+    with pytest.raises(UserError, match="logarithmic error"):
+        search(data, "y", metric="rmsle", configurations={"negative": Negative()}, folds=3)
+
+
 class Picky(Slow):
     """Fails where a row is not among those it learns from: in one fold."""
 
@@ -319,6 +417,15 @@ def test_a_method_that_cannot_be_used_does_not_lose_the_models() -> None:
         ({"groups": "nobody"}, "no column 'nobody'"),
         ({"groups": [1, 2]}, "90 rows and 2 groups"),
         ({"alpha": 2}, "alpha is 2"),
+        ({"configurations": None}, "configurations is None"),
+        ({"configurations": True}, "configurations is True"),
+        ({"folds": "5"}, "folds is '5': give a whole number"),
+        ({"seed": -1}, "The seed is -1"),
+        ({"target": 3}, "no column '3'"),
+        ({"groups": 0}, "no column '0'"),
+        ({"data": table().head(0)}, "has no rows"),
+        ({"data": pd.concat([table(), table()[["y"]]], axis=1)}, "Two columns are called 'y'"),
+        ({"target": "a", "metric": "auc"}, "auc is of classes, but the target of the data is numbers, 90"),
     ],
 )
 def test_what_cannot_be_searched_is_said(said: dict, message: str) -> None:

@@ -11,7 +11,7 @@ from scipy.stats import loguniform
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, DataError
 from assay.studies.preparation import Preparation
 from assay.studies.spaces import (
     LEARNERS,
@@ -170,6 +170,13 @@ def test_preparation_fills_encodes_and_scales() -> None:
     assert np.abs(matrix.mean(axis=0)).max() < 1e-12 and matrix.std(axis=0) == pytest.approx(1)
     assert matrix[2, 0] == matrix[3, 0] == pytest.approx(0)  # missing takes the mean
     assert matrix[3, 1] == matrix[0, 1]  # the mode is a
-    new = x.iloc[[0]].assign(three="never seen", number="x")
+    new = x.iloc[[0, 1]].assign(three="never seen", number=["x", "1"])
     assert np.isfinite(prepared.transform(new)).all()
+    with pytest.raises(
+        DataError, match="'number' was a number when the model learned, and now has others, as 'x'"
+    ):
+        prepared.transform(x.assign(number="x"))
+    for texts in (["yes", "no"], ["T", "F"], ["True", "False"], ["1", "0"], [1, 0]):
+        shown = prepared.transform(x.assign(flag=[texts[0] if one else texts[1] for one in x["flag"]]))
+        assert (shown == matrix).all(), "files are read with these as booleans, pandas leaves them as text"
     assert Preparation().fit(x[["same"]]).transform(x[["same"]]).tolist() == [[0]] * 6

@@ -71,12 +71,53 @@ def test_a_stricter_level_is_wider(method: str) -> None:
     assert wide < narrow
 
 
-def test_a_loss_is_the_mirror_of_its_negative() -> None:
-    # Errors of r2 and of mse put configurations in the same order in a fold, so mirrored quantiles are met exactly.
-    own = search("mse")
-    turned = find_interval(own, "bbc", Options(side="two"), seed=1)
-    values = np.sort(turned.distribution)
-    assert turned.upper == values[975] and turned.lower == values[25]
+@pytest.mark.parametrize("metric", ["mse", "r2"])
+def test_ends_of_losses_are_quantiles_by_the_same_rule(metric: str) -> None:
+    found = find_interval(search(metric), "bbc", Options(side="two"), seed=1)
+    wanted = np.quantile(found.distribution, (0.025, 0.975), method="inverted_cdf")
+    assert (found.lower, found.upper) == tuple(wanted)
+    one = find_interval(search(metric), "bbc", Options(), seed=1)
+    bound, share = (one.upper, 0.95) if metric == "mse" else (one.lower, 0.05)
+    assert bound == np.quantile(found.distribution, share, method="inverted_cdf")
+
+
+def test_published_areas_are_turned_in_the_last_step_too() -> None:
+    random = np.random.default_rng(0)
+    y, folds = np.arange(200) % 2, np.arange(200) // 2 % 5
+    values = random.normal(size=(200, 6)) - 0.7 * y[:, None]  # all the wrong way round
+    wrong, right = (prepare(check_predictions(y, one, folds), "auc") for one in (values, -values))
+    for method in ("tilting", "tilting_10p", "mabt"):
+        for side in ("one", "two"):
+            options = Options(side=side, published=True)  # type: ignore[arg-type]
+            found, same = (find_interval(one, method, options, seed=2) for one in (wrong, right))
+            assert found.lower < found.estimate < found.upper
+            assert found.lower == pytest.approx(same.lower, abs=1e-6) and found.upper == pytest.approx(
+                same.upper
+            )
+
+
+def test_an_estimate_lies_within_its_draws_also_by_rounding() -> None:
+    y = np.arange(70) % 2
+    own = prepare(check_predictions(y, np.stack([y, y], axis=1), np.arange(70) // 2 % 7), "auc")
+    for method in ("bbc", "bbc_f", "bbc_vc"):
+        found = find_interval(own, method, Options())
+        assert found.lower == found.estimate == 1.0 and not found.reliable
+
+
+def test_a_naive_draw_needs_every_class_in_the_bag_only() -> None:
+    y = np.r_[0, np.ones(30, dtype=int)]
+    own = prepare(check_predictions(y, np.random.default_rng(0).random((31, 2)), np.arange(31) % 5), "auc")
+    found = find_interval(own, "naive_samples", Options())
+    assert found.lower <= found.estimate and not found.reliable
+    given = np.ones((20, 31), dtype=int)
+    given[3, 0], given[3, 1] = 0, 2
+    replayed = find_interval(own, "naive_samples", Options(weights=given))
+    assert replayed.n_boot == 20 and "1 of 20 draws" in " ".join(replayed.warnings)
+    with pytest.raises(UserError, match="Draw 0 of the weights lacks rows in the bag or out of it"):
+        plain = prepare(check_predictions(y, np.random.default_rng(0).random((31, 2))), "acc")
+        find_interval(plain, "bbc", Options(weights=np.ones((2, 31), dtype=int)))
+    both = find_interval(own, "naive_samples", Options(weights=given, resamples=50))
+    assert "resamples has no effect on naive_samples here." in both.warnings
 
 
 def test_correction_grows_with_what_is_chosen_from() -> None:
