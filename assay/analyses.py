@@ -261,8 +261,11 @@ class Analysis:
             if (row["framework"], row["task"], row["constraint"]) in shown
         )
 
-    def model_bounds(self, options: Options | None = None) -> list[ModelBound]:
-        """Return the corrected bound of each job's best single model, where its framework left predictions of them."""
+    def model_bounds(self, options: Options | None = None) -> tuple[list[ModelBound], int]:
+        """Return the corrected bound of each job's best single model, where its framework left predictions of them.
+
+        Also, of how many jobs these predictions cannot be judged by their metric (a class may have one row).
+        """
         shown = set(self.table["key"])
         found = [
             bound_models(row, _predictions(matrix), best, options or Options(), self.seed)
@@ -270,10 +273,13 @@ class Analysis:
             if row["key"] in shown
         ]
         if not any(found):
-            raise UserError("No framework here left out-of-fold predictions of its models.")
-        return sorted(
-            (one for one in found if one), key=lambda one: (one.task, one.framework, one.repeat, one.fold)
-        )
+            raise UserError(
+                "No framework here left out-of-fold predictions of its models that can be judged. AutoGluon, H2O, "
+                "MLJAR and LightAutoML leave them."
+            )
+        bounds = [one for one in found if one]
+        order = sorted(bounds, key=lambda one: (one.task, one.framework, one.repeat, one.fold))
+        return order, len(found) - len(bounds)
 
     def sensitivity(self) -> tuple[Sensitivity, Notes]:
         """Return how ranks change with the imputation, the tasks and the metric."""

@@ -108,7 +108,7 @@ PARTS: dict[str, tuple[str, Callable[[Analysis], Section]]] = {
     "failures": ("Failures", lambda data: show.show_failures(data.failures())),
     "budgets": ("What a longer budget bought", lambda data: show.show_budgets(data.budgets())),
     "anytime": ("Progress over time", lambda data: show.show_anytime(data.anytime())),
-    "models": ("What their own models promise", lambda data: show.show_bounds(data.model_bounds())),
+    "models": ("What their own models promise", lambda data: show.show_bounds(*data.model_bounds())),
     "sensitivity": (
         "Would other choices change it?",
         lambda data: show.show_sensitivity(*data.sensitivity()),

@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.analyse.shared import Figure, draw_to, elo, plain, with_shared
 from assay.cli.output import number, print_json, print_table, seconds, visible
-from assay.errors import ConfigError
+from assay.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
     from assay.analyses import Analysis
@@ -50,21 +50,34 @@ def leaderboard(
     if figure is not None and board.pairs is None:
         raise ConfigError("There are no two frameworks to compare: there is nothing to draw.")
     draw_to(figure, board.pairs)
-    bounds = data.model_bounds() if intervals else []
+    bounds, notes = _bounds(data) if intervals else ([], [])
     if not json:
         print_leaderboard(board)
         if bounds:
             _print_bounds(bounds)
+        for note in notes:
+            print(visible(f"note: {note}"))
         return
     cells = [
         {"task": t, "framework": f, "metric": board.metrics[t], **asdict(c)}
         for (t, f), c in board.cells.items()
     ]
     same = {"n_tasks": board.n_tasks, "draws": board.draws, "anchor": board.anchor, "trust": board.trust}
-    said = {"standings": board.standings, "cells": cells, **same, "warnings": board.warnings}
+    said = {"standings": board.standings, "cells": cells, **same, "warnings": [*board.warnings, *notes]}
     if intervals:
         said["model_bounds"] = [_bound_as_json(one) for one in bounds]
     print_json(plain(said))
+
+
+def _bounds(data: Analysis) -> tuple[list[ModelBound], list[str]]:
+    """Return the bounds, and what is to be said where there are none, or where some cannot be had."""
+    from assay.uncertainty.models import said_of_lost
+
+    try:
+        bounds, lost = data.model_bounds()
+    except UserError as error:  # the ranks are there all the same
+        return [], [str(error)]
+    return bounds, said_of_lost(lost)
 
 
 def _bound_as_json(one: ModelBound) -> dict[str, Any]:

@@ -157,10 +157,8 @@ def _print(found: SearchResult) -> None:
 def _for_everyone(found: SearchResult) -> str:
     own = found.interval
     n = len(found.scores)
-    if TRIVIAL in found.scores and found.winner != TRIVIAL and _equal(own.cv_score, found.scores[TRIVIAL]):
-        return (
-            f"None of the {n} is better than {TRIVIAL}, which says the same of every row: nothing was found."
-        )
+    if _is_trivial(found):
+        return f"None of the {n} can be told from {TRIVIAL}, which says the same of every row: nothing was found."
     what = f"The best of {n} is {found.winner}" if n > 1 else f"{found.winner} was tried"
     if own.estimate is None:
         return f"{what}; how good it is on new rows could not be estimated."
@@ -176,8 +174,14 @@ def _for_everyone(found: SearchResult) -> str:
     return f"{said}, and be {sure} of {f'{low} or more' if own.higher_is_better else f'{high} or less'}."
 
 
-def _equal(one: float, other: float) -> bool:
-    return abs(one - other) <= 1e-12 * max(abs(one), abs(other))
+def _is_trivial(found: SearchResult) -> bool:
+    """Whether the winner is no better than saying the same of every row: by its own score, or by the corrected one."""
+    own, plain_score = found.interval, found.scores.get(TRIVIAL)
+    if plain_score is None or found.winner == TRIVIAL:
+        return False
+    told = [own.cv_score] if own.estimate is None else [own.cv_score, own.estimate]
+    sign = 1 if own.higher_is_better else -1
+    return any(sign * (one - plain_score) <= 1e-12 * abs(plain_score) for one in told)
 
 
 def outward(value: float, down: bool, digits: int = 3) -> str:

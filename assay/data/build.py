@@ -57,6 +57,13 @@ def draft_task(request: TaskRequest, loaded: Loaded) -> Draft:
     return Draft(table, target, kind, classes, y, spec, digest_table(table), facts)
 
 
+def _remedy(asked: str, names: list[str]) -> str:
+    """Return what may have been meant; one column that has the name in it was cut at the wrong sign."""
+    if len(names) == 1 and asked in names[0]:
+        return f"There is one column only, '{names[0]}': write the file with commas, semicolons or tabs between values."
+    return suggest(asked, names)
+
+
 def pick_target(request: TaskRequest, loaded: Loaded, said: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the target: as asked, as the source says, a column of a usual name, or else the last column."""
     names = [column.name for column in loaded.raw.columns]
@@ -67,7 +74,7 @@ def pick_target(request: TaskRequest, loaded: Loaded, said: Mapping[str, Mapping
         if asked not in names:
             place = f" {request.where}" if request.where else ""
             raise ConfigError(
-                f"There is no target column '{asked}' in {loaded.raw.source}{place}. {suggest(asked, names)}"
+                f"There is no target column '{asked}' in {loaded.raw.source}{place}. {_remedy(asked, names)}"
             )
         return asked
     if loaded.target:

@@ -13,7 +13,7 @@ from assay.uncertainty.bbc import bbc, prepare
 from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.result import Interval, Options
 
-__all__ = ["ModelBound", "bound_models", "share_inside"]
+__all__ = ["ModelBound", "bound_models", "said_of_lost", "share_inside"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,14 @@ def bound_models(
     )  # fmt: skip
 
 
+def said_of_lost(lost: int) -> list[str]:
+    """Return a note on jobs whose models left predictions that no bound can be had of."""
+    if not lost:
+        return []
+    return [f"{lost} job{'s' * (lost > 1)} left predictions that cannot be judged by the metric drawn anew."]
+
+
 def share_inside(bounds: Sequence[ModelBound]) -> tuple[int, int]:
     """Return in how many jobs the model's own test score lay within its interval, and of how many that is known."""
-    known = [one for one in bounds if one.is_same]
+    known = [one for one in bounds if one.is_same and one.interval.lower is not None]
     return sum(one.is_inside for one in known), len(known)

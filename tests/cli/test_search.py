@@ -96,6 +96,12 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert said.code == 2 and message in said.err and "Traceback" not in said.err
 
 
+def test_a_file_that_is_cut_at_another_sign_is_named(assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "bar.csv").write_text("a|y\n1|2\n")
+    said = assay("search", "bar.csv", "--target", "y")
+    assert said.code == 2 and "one column only, 'a|y'" in said.err
+
+
 def test_numbers_are_judged_by_their_error(assay: Assay, file: pd.DataFrame) -> None:
     said = assay("search", "mine.csv", "--target", "age", "--configurations", "3", "--folds", "3")
     assert said.code == 0 and "rmse↓" in said.out and " or less." in said.out
@@ -150,7 +156,7 @@ def test_sentences_promise_no_more_than_the_numbers(assay: Assay, tmp_path: Path
         tmp_path / "mine.csv", index=False
     )
     nothing = assay(*WORDS, "--group", "patient").out.splitlines()
-    assert nothing[-2].startswith("None of the 4 is better than trivial") and "sure" not in nothing[-2]
+    assert nothing[-2].startswith("None of the 4 can be told from trivial") and "sure" not in nothing[-2]
 
 
 def test_rows_that_are_numbered_are_pointed_at(assay: Assay, tmp_path: Path) -> None:
