@@ -1,7 +1,8 @@
 """Why bounds fall short on few rows: `python -m benchmarks.few_rows`, ten minutes on two cores.
 
-Simulated searches say how often a bound holds by how many draws had no error in them. Real ones, whose truth is taken
-in three ways, say whether the models of other fifty rows have a part in it (needs the reference data).
+Simulated searches say how often a bound holds by the number of rows, and by how many draws had no error in them. Real
+ones, whose truth is taken in three ways, say whether the models of other fifty rows have a part in it (needs the
+reference data).
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
+from assay.studies.interval_coverage import run_coverage
 from assay.studies.real_coverage import FOLDS, Source, draw, search_rows, true_score
 from assay.studies.search import fold_rows
 from assay.studies.simulate import Setting, draw_search
 from assay.uncertainty.bbc import prepare
+from assay.uncertainty.coverage import Coverage
 from assay.uncertainty.methods import find_interval
 from assay.uncertainty.result import TIE, Options
 from benchmarks.coverage import guided_sources
@@ -27,6 +31,7 @@ from benchmarks.coverage import guided_sources
 METHODS = ("bbc", "bbc_f")
 METRICS = ("auc", "acc")
 SHARES = (0.0, 0.2, 0.5, 0.8, 1.0)
+ROWS = (10, 20, 30, 50, 100)
 DATA = "PhishingWebsites"
 
 
@@ -37,6 +42,25 @@ def settings() -> list[Setting]:
         Setting(metric, n=n, c=60, balance=0.44, beta=beta, rho=rho)
         for metric, n, beta, rho in product(METRICS, (50, 200), betas, (0.0, 0.8, 0.95))
     ]
+
+
+def small_settings() -> list[Setting]:
+    """Return searches by few rows, by four metrics, of configurations that err by themselves and together."""
+    return [
+        Setting(metric, n=n, c=60, beta=(24, 6), rho=rho, classes=0 if metric == "rmse" else 2)
+        for n, metric, rho in product(ROWS, (*METRICS, "logloss", "rmse"), (0.0, 0.8))
+    ]
+
+
+def by_rows(found: Sequence[Coverage]) -> str:
+    """Return how often the bounds of BBC held, by rows, where configurations err by themselves and together."""
+    metrics = (*METRICS, "logloss", "rmse")
+    heads = [f"{metric}, {how}" for metric, how in product(metrics, ("alone", "together"))]
+    lines = [f"| rows | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
+    for n in ROWS:
+        own = [one for one in found if one.n == n]
+        lines.append(f"| {n} | {' | '.join(f'{one.inclusion:.3f}' for one in own)} |")
+    return "\n".join(lines)
 
 
 def simulate(setting: Setting, number: int) -> list[tuple[str, str, float, bool]]:
@@ -107,6 +131,12 @@ def main() -> None:
     parser.add_argument("-p", type=int, default=2)
     said = parser.parse_args()
     numbers = range(said.repetitions)
+    with TemporaryDirectory() as folder:
+        print(
+            by_rows(run_coverage(small_settings(), Path(folder), 2 * said.repetitions, ["bbc"], said.p)),
+            flush=True,
+        )
+    print()
     with Parallel(n_jobs=said.p) as run:
         made = run(delayed(simulate)(setting, number) for setting in settings() for number in numbers)
         print(by_share([row for rows in made for row in rows]), flush=True)
