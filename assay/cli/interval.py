@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.analyse.shared import plain
-from assay.cli.output import number, print_json, print_table, visible
+from assay.cli.output import number, outward, print_json, print_table, visible
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -147,19 +147,22 @@ def _print_one(found: Interval, n: int) -> None:
 def _confidence(found: Interval) -> str:
     if found.lower is None or found.upper is None:
         return ""
-    share = f"{100 * (1 - found.alpha):.4g} %"
+    low, high = outward(found.lower, True), outward(found.upper, False)
     if found.side == "two":
-        return f", and with {share} confidence between {number(found.lower)} and {number(found.upper)}"
-    if found.higher_is_better:
-        return f", and with {share} confidence at least {number(found.lower)}"
-    return f", and with {share} confidence at most {number(found.upper)}"
+        ends = f"between {low} and {high}"
+    else:
+        ends = f"at least {low}" if found.higher_is_better else f"at most {high}"
+    share = f"{100 * (1 - found.alpha):.4g} % confidence"
+    return (
+        f", and with {share} {ends}" if found.reliable else f"; {ends} by this method, but not with {share}"
+    )
 
 
 def _print_all(found: Sequence[Interval], n: int) -> None:
     lines = [
         [
-            one.method, visible(one.winner_name), number(one.cv_score), number(one.estimate), number(one.lower),
-            number(one.upper),
+            one.method, visible(one.winner_name), number(one.cv_score), number(one.estimate), _end(one.lower, True),
+            _end(one.upper, False),
         ]
         for one in found
     ]  # fmt: skip
@@ -172,3 +175,7 @@ def _print_all(found: Sequence[Interval], n: int) -> None:
         for warning in one.warnings:
             if warning not in shared:
                 print(visible(f"warning: {one.method}: {warning}"))
+
+
+def _end(value: float | None, down: bool) -> str:
+    return "–" if value is None else outward(value, down)

@@ -22,6 +22,7 @@ __all__ = [
     "console",
     "number",
     "open_store",
+    "outward",
     "print_json",
     "print_table",
     "seconds",
@@ -74,6 +75,14 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
 def number(value: float | None, digits: int = 4) -> str:
     """Return a score as a person wants to read it."""
     return "–" if value is None else f"{value:.{digits}g}"
+
+
+def outward(value: float, down: bool, digits: int = 4) -> str:
+    """Return a bound with few digits that promises no more than it does: rounded down, or up."""
+    from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+    rounded = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING).plus(Decimal(repr(value)))
+    return number(float(rounded), digits)
 
 
 def short(text: str, most: int = 80) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.analyse.shared import plain
-from assay.cli.output import check_target, number, print_json, print_table, visible
+from assay.cli.output import check_target, number, outward, print_json, print_table, visible
 from assay.cli.progress import Counted
 from assay.errors import ConfigError, UserError
 
@@ -168,7 +168,7 @@ def _for_everyone(found: SearchResult) -> str:
     if not own.reliable:
         return f"{said}; how much worse it may be cannot be told from this (see the notes)."
     sure = f"{100 * (1 - own.alpha):.4g} % sure"
-    low, high = outward(own.lower, down=True), outward(own.upper, down=False)
+    low, high = outward(own.lower, True, 3), outward(own.upper, False, 3)
     if own.side == "two":
         return f"{said}, and be {sure} of {low} to {high}."
     return f"{said}, and be {sure} of {f'{low} or more' if own.higher_is_better else f'{high} or less'}."
@@ -182,14 +182,6 @@ def _is_trivial(found: SearchResult) -> bool:
     told = [own.cv_score] if own.estimate is None else [own.cv_score, own.estimate]
     sign = 1 if own.higher_is_better else -1
     return any(sign * (one - plain_score) <= 1e-12 * abs(plain_score) for one in told)
-
-
-def outward(value: float, down: bool, digits: int = 3) -> str:
-    """Return a bound with few digits that promises no more than it does: rounded down, or up."""
-    from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-
-    rounded = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING).plus(Decimal(repr(value)))
-    return number(float(rounded), digits)
 
 
 def _for_statisticians(found: SearchResult) -> str:
@@ -207,7 +199,7 @@ def _for_statisticians(found: SearchResult) -> str:
     interval = (
         "no interval"
         if own.lower is None or own.upper is None
-        else f"{own.side}-sided {level} interval [{number(own.lower)}, {number(own.upper)}]"
+        else f"{own.side}-sided {level} interval [{outward(own.lower, True)}, {outward(own.upper, False)}]"
     )
     bias = own.cv_score - own.estimate
     apart = f"{number(abs(bias), 2)} {'above' if bias > 0 else 'below'}" if bias else "equal to"

@@ -219,3 +219,13 @@ def test_the_page_about_winners_shows_what_happens(assay: Assay, tmp_path: Path)
     found: dict[str, object] = {}
     exec(blocks[1], found)
     assert 0.5 < found["found"].estimate < 1  # type: ignore[attr-defined]
+
+
+def test_a_bound_that_is_not_to_be_relied_on_is_not_called_sure(assay: Assay, tmp_path: Path) -> None:
+    y = np.arange(40) % 2
+    pd.DataFrame({"y": y, "fold": np.arange(40) // 2 % 10, "a": y, "b": y}).to_csv(
+        tmp_path / "all.csv", index=False
+    )
+    said = assay("interval", "all.csv").out
+    assert "at least 1 by this method, but not with 95 % confidence" in said and "is a point" in said
+    assert json.loads(assay("interval", "all.csv", "--json").out)["reliable"] is False
