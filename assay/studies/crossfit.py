@@ -21,7 +21,7 @@ import numpy as np
 from assay.errors import ConfigError, UserError
 from assay.studies.inputs import SearchData
 from assay.studies.pieces import WORKER_DIED, make_folder
-from assay.studies.spaces import Configuration, Part, Setting, make_first_steps, make_last
+from assay.studies.spaces import Configuration, Demand, Part, make_first_steps, make_last
 
 __all__ = [
     "Piece",
@@ -61,12 +61,12 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """All that is to be computed: rows, configurations, folds as (repeat, fold, training rows, test rows), setting."""
+    """All that is to be computed: rows, configurations, folds as (repeat, fold, training rows, test rows), demand."""
 
     data: SearchData
     configurations: tuple[Configuration, ...]
     folds: tuple[tuple[int, int, Any, Any], ...]
-    setting: Setting
+    demand: Demand
 
     def pieces(self) -> list[Piece]:
         """Return the pieces; those of one fold stand together."""
@@ -97,14 +97,14 @@ def compute_piece(work: Work, piece: Piece, folder: Path) -> Piece:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # learners warn of what their scores show
         try:
-            x_train, x_test = first_steps(work.data, piece.selector, work.setting, train, test)
+            x_train, x_test = first_steps(work.data, piece.selector, work.demand, train, test)
         except Exception as error:
             failed = {work.configurations[at].name: _told(error) for at in piece.members}
         for position, at in enumerate(piece.members if not failed else ()):
             one = work.configurations[at]
             try:
-                learner = make_last(one, work.setting).fit(x_train, work.data.y[train])
-                values[position] = scores_of(learner, x_test, work.data, work.setting)
+                learner = make_last(one, work.demand).fit(x_train, work.data.y[train])
+                values[position] = scores_of(learner, x_test, work.data, work.demand)
             except Exception as error:  # whatever a learner raises
                 failed[one.name] = _told(error)
     said = np.frombuffer(json.dumps(failed).encode(), dtype=np.uint8)
@@ -112,16 +112,16 @@ def compute_piece(work: Work, piece: Piece, folder: Path) -> Piece:
     return piece
 
 
-def first_steps(data: SearchData, selector: Part, setting: Setting, train: Any, test: Any) -> tuple[Any, Any]:
+def first_steps(data: SearchData, selector: Part, demand: Demand, train: Any, test: Any) -> tuple[Any, Any]:
     """Return training and test columns after the steps that all configurations of a selector share."""
     x_train, x_test = data.rows(train), data.rows(test)
-    for _, step in make_first_steps(selector, setting):
+    for _, step in make_first_steps(selector, demand):
         x_train = step.fit(x_train, data.y[train]).transform(x_train)
         x_test = step.transform(x_test)
     return x_train, x_test
 
 
-def scores_of(model: Any, x: Any, data: SearchData, setting: Setting) -> Any:
+def scores_of(model: Any, x: Any, data: SearchData, demand: Demand) -> Any:
     """Return (n, 1) values or scores of the second class, or (n, K) probabilities; raises ValueError if not finite."""
     if data.is_value:
         out = np.asarray(model.predict(x), dtype=float).reshape(-1, 1)
@@ -130,7 +130,7 @@ def scores_of(model: Any, x: Any, data: SearchData, setting: Setting) -> Any:
         # A class may be missing in the training rows: then it has no probability.
         out[:, np.searchsorted(data.classes, model.classes_)] = model.predict_proba(x)
         out = out if len(data.classes) > 2 else out[:, 1:]
-    elif setting.probabilities or len(data.classes) > 2:
+    elif demand.probabilities or len(data.classes) > 2:
         raise ValueError("it has no predict_proba, which this metric needs")
     else:
         out = np.asarray(model.decision_function(x), dtype=float).reshape(-1, 1)

@@ -15,7 +15,7 @@ from assay.errors import NotInstalled
 from assay.metrics.registry import get_metric
 from assay.studies.crossfit import Work, first_steps, scores_of
 from assay.studies.inputs import SearchData
-from assay.studies.search import fold_rows, gather, setting_for
+from assay.studies.search import demand_for, fold_rows, gather
 from assay.studies.spaces import ALL, Configuration, Part, make_last
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.predictions import Predictions, check_predictions
@@ -47,7 +47,7 @@ def search_guided(
     from threadpoolctl import threadpool_limits
 
     split, _ = fold_rows(data, folds, 1, seed)
-    setting = setting_for(data, metric, seed)
+    demand = demand_for(data, metric, seed)
     study = open_guide(guide, get_metric(metric).higher_is_better, seed)
     tried: list[Configuration] = []
     values = np.zeros((data.n_rows, n, data.n_scores))
@@ -56,17 +56,17 @@ def search_guided(
         fold_of[test] = fold
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # learners warn of what their scores show
-        ready = [(first_steps(data, ALL, setting, train, test), train, test) for _, _, train, test in split]
+        ready = [(first_steps(data, ALL, demand, train, test), train, test) for _, _, train, test in split]
         for number in range(n):
             trial = study.ask()
             learner = propose(trial)
             tried.append(Configuration(f"{number} {learner}", ALL, learner))
             for (x_train, x_test), train, test in ready:
-                model = make_last(tried[-1], setting).fit(x_train, data.y[train])
-                values[test, number] = scores_of(model, x_test, data, setting)
+                model = make_last(tried[-1], demand).fit(x_train, data.y[train])
+                values[test, number] = scores_of(model, x_test, data, demand)
             own = values[:, [number]] if data.n_scores > 1 else values[:, [number], 0]
             study.tell(trial, score_of(metric, data.y, own, fold_of))
-    work = Work(data, tuple(tried), split, setting)
+    work = Work(data, tuple(tried), split, demand)
     shown = values if data.n_scores > 1 else values[:, :, 0]
     return gather(work, [shown], {}), {one.name: one for one in tried}
 

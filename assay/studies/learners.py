@@ -24,9 +24,8 @@ from scipy.stats import chi2
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-__all__ = ["FAMILIES", "make_learner"]
+__all__ = ["make_learner"]
 
-FAMILIES = ("decision_tree", "random_forest", "linear", "svm_poly", "svm_rbf", "svm_linear")
 # Hard margins on classes that overlap may take libsvm hours; at the limit it returns what it has.
 SVM_STEPS = 100_000
 CALIBRATION_FOLDS = 3

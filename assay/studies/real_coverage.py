@@ -21,7 +21,7 @@ from assay.studies.crossfit import scores_of
 from assay.studies.guided import search_guided
 from assay.studies.inputs import SearchData, open_data
 from assay.studies.pieces import Piece, run_pieces
-from assay.studies.search import fit_winner, search, setting_for
+from assay.studies.search import demand_for, fit_winner, search
 from assay.studies.simulate import STRATEGIES, Strategy
 from assay.studies.spaces import Configuration, choose
 from assay.studies.verdicts import check_methods, judge
@@ -132,8 +132,8 @@ def search_rows(source: Source, drawn: Drawn) -> tuple[Predictions, dict[str, Co
 def true_score(source: Source, drawn: Drawn, one: Configuration, rows: Any = None) -> float:
     """Return the score on the held-out rows of a configuration fitted on all training rows, or on some of them."""
     train = drawn.train if rows is None else drawn.train.take(rows)
-    setting = setting_for(drawn.train, source.metric, drawn.seed)
-    said = scores_of(fit_winner(train, one, setting), drawn.held_out.x, train, setting)
+    demand = demand_for(drawn.train, source.metric, drawn.seed)
+    said = scores_of(fit_winner(train, one, demand), drawn.held_out.x, train, demand)
     values = said[:, None, :] if said.shape[1] > 1 else said
     every = np.ones((1, drawn.held_out.n_rows), dtype=np.uint8)
     return float(make_scorer(source.metric, drawn.held_out.y, values).weighted(every)[0, 0])

@@ -24,14 +24,14 @@ from assay.errors import ConfigError, DataError, UserError
 from assay.settings import Settings
 from assay.studies.crossfit import Work, compute_all, open_folder, read_pieces
 from assay.studies.inputs import SearchData, open_data
-from assay.studies.spaces import Configuration, Setting, check_names, choose, full, make_pipeline, own
+from assay.studies.spaces import Configuration, Demand, check_names, choose, full, make_pipeline, own
 from assay.uncertainty.bbc import FEWEST_FOLDS, Search, prepare
 from assay.uncertainty.methods import METHODS, OWN_WINNER, find_interval
 from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.result import Interval, Options, turned
 from assay.uncertainty.scorers import make_scorer
 
-__all__ = ["SearchResult", "fit_winner", "fold_rows", "search", "setting_for"]
+__all__ = ["SearchResult", "demand_for", "fit_winner", "fold_rows", "gather", "search"]
 
 DEFAULT = 60
 LARGEST_SEED = 2**32 - 1
@@ -149,7 +149,7 @@ def search(
     n_folds = 1 + max(fold for _, fold, _, _ in split)
     if method == "bbc_f" and n_folds < FEWEST_FOLDS and not wanted.few_folds:
         raise ConfigError(f"{n_folds} folds are too few for bbc_f, it needs {FEWEST_FOLDS}. Take bbc.")
-    work = Work(rows, tried, split, setting_for(rows, named, seed))
+    work = Work(rows, tried, split, demand_for(rows, named, seed))
     with ExitStack() as stack:
         if folder is None:
             where = Path(stack.enter_context(TemporaryDirectory()))
@@ -161,7 +161,7 @@ def search(
     del values
     interval = _interval(judged, method, wanted, seed)
     winner = next(one for one in tried if one.name == judged.data.names[judged.winner])
-    model, unfitted = _model(rows, winner, work.setting)
+    model, unfitted = _model(rows, winner, work.demand)
     return SearchResult(
         winner=winner.name,
         model=model,
@@ -210,7 +210,7 @@ def _left_out(failed: Mapping[str, str]) -> list[str]:
     return [*told, f"{more} more configurations failed and were left out."] if more else told
 
 
-def setting_for(data: SearchData, metric: str, seed: int) -> Setting:
+def demand_for(data: SearchData, metric: str, seed: int) -> Demand:
     """Return what learners need to know; a metric other than the area of two classes needs probabilities.
 
     A metric that is not for such a target is refused here, before there is any work.
@@ -218,7 +218,7 @@ def setting_for(data: SearchData, metric: str, seed: int) -> Setting:
     same = float(data.y.mean()) if data.is_value else 1 / len(data.classes)
     plain = np.full((data.n_rows, 1, data.n_scores), same)
     make_scorer(metric, data.y, plain if data.n_scores > 1 else plain[:, :, 0])
-    return Setting(data.is_value, metric != "auc" or len(data.classes) > 2, seed)
+    return Demand(data.is_value, metric != "auc" or len(data.classes) > 2, seed)
 
 
 def _configurations(given: Configurations, seed: int, prepare_columns: bool) -> tuple[Configuration, ...]:
@@ -292,8 +292,8 @@ def _about(work: Work) -> dict[str, Any]:
         "the kind of target": digest_json(target),
         "configurations": digest_json(told),
         "folds": digest_splits(work.folds),
-        "seed": work.setting.seed,
-        "the kind of metric": "probabilities" if work.setting.probabilities else "order or values",
+        "seed": work.demand.seed,
+        "the kind of metric": "probabilities" if work.demand.probabilities else "order or values",
         "the version of scikit-learn": sklearn.__version__,
     }
 
@@ -361,16 +361,16 @@ def _interval(judged: Search, method: str, options: Options, seed: int) -> Inter
         return judged.tell(method, options, warnings=(str(error),))
 
 
-def _model(data: SearchData, winner: Configuration, setting: Setting) -> tuple[Any, tuple[str, ...]]:
+def _model(data: SearchData, winner: Configuration, demand: Demand) -> tuple[Any, tuple[str, ...]]:
     """Return the fitted winner; or None and why: what was found of it is not lost for that."""
     try:
-        return fit_winner(data, winner, setting), ()
+        return fit_winner(data, winner, demand), ()
     except Exception as error:  # whatever a learner raises
         told = f"{type(error).__name__}: {error}".split("\n")[0][:200]
         return None, (f"The winner could not be fitted on all rows, so there is no model of it: {told}",)
 
 
-def fit_winner(data: SearchData, winner: Configuration, setting: Setting) -> Any:
+def fit_winner(data: SearchData, winner: Configuration, demand: Demand) -> Any:
     """Return the pipeline of a configuration, fitted on all rows."""
     import warnings
 
@@ -378,4 +378,4 @@ def fit_winner(data: SearchData, winner: Configuration, setting: Setting) -> Any
 
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return make_pipeline(winner, setting).fit(data.x, data.y)
+        return make_pipeline(winner, demand).fit(data.x, data.y)

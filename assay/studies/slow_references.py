@@ -17,7 +17,7 @@ from assay.errors import DataError
 from assay.metrics import get_metric
 from assay.studies.crossfit import Work, compute_all, read_pieces, scores_of
 from assay.studies.inputs import SearchData
-from assay.studies.search import fit_winner, fold_rows, gather, setting_for
+from assay.studies.search import demand_for, fit_winner, fold_rows, gather
 from assay.studies.spaces import Configuration
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.result import Options, read_off
@@ -30,8 +30,8 @@ def find_winner(
     data: SearchData, configurations: Sequence[Configuration], metric: str, folds: int, seed: int
 ) -> Configuration:
     """Return the best configuration by cross-validation."""
-    setting = setting_for(data, metric, seed)
-    work = Work(data, tuple(configurations), fold_rows(data, folds, 1, seed)[0], setting)
+    demand = demand_for(data, metric, seed)
+    work = Work(data, tuple(configurations), fold_rows(data, folds, 1, seed)[0], demand)
     with TemporaryDirectory() as folder:
         compute_all(work, Path(folder), 1, None)
         values, failed = read_pieces(work, Path(folder))
@@ -122,10 +122,10 @@ def _score_winner(
         train, groups=np.unique(train, return_inverse=True)[1] if repeated and data.groups is None else None
     )
     winner = find_winner(own, configurations, metric, folds, seed)
-    setting = setting_for(data, metric, seed)
-    model = fit_winner(own, winner, setting)
+    demand = demand_for(data, metric, seed)
+    model = fit_winner(own, winner, demand)
     values = np.zeros((data.n_rows, 1, data.n_scores))
-    values[test, 0] = scores_of(model, data.rows(test), data, setting)
+    values[test, 0] = scores_of(model, data.rows(test), data, demand)
     # All rows are given and only some count, so that a class missing among them is still a class.
     weight = np.isin(np.arange(data.n_rows), test).astype(np.uint8)[None]
     scorer = make_scorer(metric, data.y, values if data.n_scores > 1 else values[:, :, 0])

@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 __all__ = [
+    "ALL",
     "TRIVIAL",
     "Configuration",
+    "Demand",
     "Part",
-    "Setting",
+    "check_names",
     "choose",
     "full",
     "grid",
+    "make_first_steps",
+    "make_last",
     "make_pipeline",
     "own",
     "sample",
@@ -60,7 +64,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Demand:
     """What a pipeline depends on beside its configuration: the target, whether probabilities are needed, the seed."""
 
     is_value: bool = False
@@ -208,15 +212,15 @@ def check_names(configurations: Sequence[Configuration]) -> None:
         seen.add(one.name)
 
 
-def make_pipeline(configuration: Configuration, setting: Setting) -> Pipeline:
+def make_pipeline(configuration: Configuration, demand: Demand) -> Pipeline:
     """Return the steps of a configuration, not fitted: `prepare`, `select`, `learn`, without those it does not have."""
     from sklearn.pipeline import Pipeline
 
-    steps = [*make_first_steps(configuration.selector, setting), ("learn", make_last(configuration, setting))]
+    steps = [*make_first_steps(configuration.selector, demand), ("learn", make_last(configuration, demand))]
     return Pipeline(steps)
 
 
-def make_first_steps(selector: Part, setting: Setting) -> list[tuple[str, Any]]:
+def make_first_steps(selector: Part, demand: Demand) -> list[tuple[str, Any]]:
     """Return what comes before the learner: the same for all configurations of a selector."""
     from assay.studies.preparation import Preparation
     from assay.studies.selectors import Lasso, Univariate
@@ -228,8 +232,8 @@ def make_first_steps(selector: Part, setting: Setting) -> list[tuple[str, Any]]:
     if selector == ALL:
         return [prepare]
     kinds: Mapping[str, Any] = {"ses": SES, "univariate": Univariate, "lasso": Lasso}
-    said: dict[str, Any] = dict(selector.params) | {"is_value": setting.is_value}
-    said |= {"seed": setting.seed} if selector.kind == "lasso" else {}
+    said: dict[str, Any] = dict(selector.params) | {"is_value": demand.is_value}
+    said |= {"seed": demand.seed} if selector.kind == "lasso" else {}
     return [prepare, ("select", kinds[selector.kind](**said))]
 
 
@@ -246,11 +250,11 @@ def _seeded(estimator: Any, seed: int) -> Any:
     return own.set_params(**dict.fromkeys(unset, seed))
 
 
-def make_last(configuration: Configuration, setting: Setting) -> Any:
+def make_last(configuration: Configuration, demand: Demand) -> Any:
     """Return the learner of a configuration, not fitted."""
     from assay.studies.learners import make_learner
 
     if configuration.estimator is not None:
-        return _seeded(configuration.estimator, setting.seed)
+        return _seeded(configuration.estimator, demand.seed)
     part = configuration.learner
-    return make_learner(part.kind, dict(part.params), setting.is_value, setting.probabilities, setting.seed)
+    return make_learner(part.kind, dict(part.params), demand.is_value, demand.probabilities, demand.seed)

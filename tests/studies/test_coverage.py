@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +12,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from assay.errors import ConfigError
+from assay.errors import ConfigError, UserError
 from assay.studies.interval_coverage import PRESETS, run_coverage, run_one
+from assay.studies.pieces import Piece, run_pieces
 from assay.studies.simulate import Setting, draw_search
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.coverage import Coverage, average_ranks, summarise
@@ -98,6 +102,37 @@ def test_finished_work_is_not_done_again(tmp_path: Path) -> None:
     assert {one.repetitions for one in again} == {20}
     with pytest.raises(ConfigError, match="Unknown method 'magic'"):
         run_coverage(settings, tmp_path, 20, ["magic"])
+
+
+def test_a_damaged_piece_is_done_again_and_a_failure_ends_the_rest(tmp_path: Path) -> None:
+    settings = [Setting(n=50, c=5)]
+    first = run_coverage(settings, tmp_path / "kept", 20, ["bbc"])
+    next(tmp_path.glob("kept/*.json")).write_text('[{"setting": "cut')
+    again = run_coverage(settings, tmp_path / "kept", 20, ["bbc"])
+    assert [replace(one, seconds=0) for one in again] == [replace(one, seconds=0) for one in first]
+    pieces = [
+        Piece(fail, (), ("fails",)),
+        *(Piece(wait, (number,), ("waits", number)) for number in range(40)),
+    ]
+    with pytest.raises(ArithmeticError):
+        list(run_pieces(pieces, tmp_path / "other", 2))
+    assert len(list(tmp_path.glob("other/*.json"))) < 20
+    with pytest.raises(UserError, match="A process was killed from outside"):
+        list(run_pieces([Piece(die, (), ("dies",))], tmp_path / "third"))
+
+
+def fail() -> list:
+    raise ArithmeticError("no")
+
+
+def wait(number: int) -> list:
+    time.sleep(0.2)
+    return [{"number": number}]
+
+
+def die() -> list:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return []
 
 
 def test_corrected_intervals_hold_and_naive_ones_do_not(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from assay.settings import Settings
 from assay.studies.inputs import open_data
 from assay.studies.search import SearchResult, fold_rows, search
 from assay.studies.slow_references import direct_bootstrap, nested_cross_validation
-from assay.studies.spaces import Setting, full, make_pipeline, own
+from assay.studies.spaces import Demand, full, make_pipeline, own
 from assay.uncertainty.result import Options
 
 QUICK = ("decision_tree", "linear", "svm_linear")
@@ -92,9 +92,9 @@ def test_predictions_are_those_of_the_whole_pipeline_and_the_file_gives_the_same
     assert found.metric == metric and found.predictions.names == tuple(one.name for one in quick())
     own_data = open_data(data, "y", None, metric)
     repeat, _, train, test = fold_rows(own_data, 4, 2, 0)[0][5]
-    setting = Setting(kind == "values", kind == "three", 0)
+    demand = Demand(kind == "values", kind == "three", 0)
     for at, one in enumerate(quick()):
-        model = make_pipeline(one, setting).fit(own_data.rows(train), own_data.y[train])
+        model = make_pipeline(one, demand).fit(own_data.rows(train), own_data.y[train])
         if kind == "values":
             wanted = model.predict(own_data.rows(test))
         elif hasattr(model, "predict_proba"):

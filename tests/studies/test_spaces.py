@@ -18,8 +18,8 @@ from assay.studies.spaces import (
     SELECTORS,
     TRIVIAL,
     Configuration,
+    Demand,
     Part,
-    Setting,
     check_names,
     choose,
     full,
@@ -55,27 +55,27 @@ def test_the_space_has_766_configurations() -> None:
 @pytest.mark.parametrize("kind", ["binary", "three", "values"])
 def test_every_selector_and_every_family_learns(kind: str) -> None:
     x, y = rows(kind)
-    setting = Setting(is_value=kind == "values", probabilities=True)
+    demand = Demand(is_value=kind == "values", probabilities=True)
     families = {part.kind: part for part in LEARNERS}
     families["random_forest"] = Part("random_forest", (("trees", 5), ("min_leaf", 2), ("vars", 1.154)))
     pairs = [(SELECTORS[0], part) for part in families.values()] + [
         (part, families["linear"]) for part in SELECTORS
     ]
     for selector, learner in pairs:
-        model = make_pipeline(Configuration("one", selector, learner), setting).fit(x, y)
+        model = make_pipeline(Configuration("one", selector, learner), demand).fit(x, y)
         if kind == "values":
             assert np.corrcoef(model.predict(x), y)[0, 1] > 0.3
         else:
             assert model.predict_proba(x).shape == (80, len(np.unique(y)))
             assert (model.predict(x) == y).mean() > 0.55
-    assert make_pipeline(TRIVIAL, setting).fit(x, y).predict(x).std() < 1e-9
+    assert make_pipeline(TRIVIAL, demand).fit(x, y).predict(x).std() < 1e-9
 
 
 def test_support_vectors_have_probabilities_only_where_they_are_needed() -> None:
     one = next(one for one in full() if one.learner.kind == "svm_rbf")
     x, y = rows("binary")
     for needed in (True, False):
-        model = make_pipeline(one, Setting(probabilities=needed)).fit(x, y)
+        model = make_pipeline(one, Demand(probabilities=needed)).fit(x, y)
         assert hasattr(model, "predict_proba") is needed
 
 
@@ -86,19 +86,19 @@ def test_trees_are_pruned_by_significance() -> None:
     for alpha in (0.01, 0.05, 1.0):
         part = Part("decision_tree", (("min_leaf", 3), ("alpha", alpha)))
         leaves[alpha] = (
-            make_pipeline(Configuration("t", Part("all"), part), Setting()).fit(x, y)[-1].get_n_leaves()
+            make_pipeline(Configuration("t", Part("all"), part), Demand()).fit(x, y)[-1].get_n_leaves()
         )
     assert leaves[0.01] <= leaves[0.05] < leaves[1.0] and leaves[1.0] > 20
     hidden = (x[:, 0] > 0).astype(int)
     part = Part("decision_tree", (("min_leaf", 3), ("alpha", 0.01)))
-    kept = make_pipeline(Configuration("t", Part("all"), part), Setting()).fit(x, hidden)[-1]
+    kept = make_pipeline(Configuration("t", Part("all"), part), Demand()).fit(x, hidden)[-1]
     assert kept.get_n_leaves() == 2
 
 
 def test_forests_try_a_multiple_of_the_root_of_the_columns() -> None:
     x, y = np.random.default_rng(0).normal(size=(50, 16)), np.arange(50) % 2
     part = Part("random_forest", (("trees", 2), ("min_leaf", 2), ("vars", 1.291)))
-    model = make_pipeline(Configuration("f", Part("all"), part), Setting()).fit(x, y)[-1]
+    model = make_pipeline(Configuration("f", Part("all"), part), Demand()).fit(x, y)[-1]
     assert [tree.max_features_ for tree in model.estimators_] == [5, 5]
 
 
@@ -127,10 +127,10 @@ def test_own_estimators_by_name_grid_or_draws() -> None:
         sample(LogisticRegression(), {"C": loguniform(0.1, 10)}, 3, seed=1)
     )
     x, y = rows("binary")
-    model = make_pipeline(own(drawn)[0], Setting()).fit(x, y)
+    model = make_pipeline(own(drawn)[0], Demand()).fit(x, y)
     assert model[-1].C == next(iter(drawn.values())).C
     raw = own({"mine": KNeighborsClassifier()}, prepare=False)[0]
-    assert list(make_pipeline(raw, Setting()).named_steps) == ["learn"]
+    assert list(make_pipeline(raw, Demand()).named_steps) == ["learn"]
 
 
 def test_wrong_configurations_are_refused() -> None:
