@@ -178,7 +178,7 @@ def _is_trivial(found: SearchResult) -> bool:
     """Whether the winner is no better than saying the same of every row: by its own score, or by the corrected one."""
     own, plain_score = found.interval, found.scores.get(TRIVIAL)
     if plain_score is None or found.winner == TRIVIAL:
-        return False
+        return found.winner == TRIVIAL
     told = [own.cv_score] if own.estimate is None else [own.cv_score, own.estimate]
     sign = 1 if own.higher_is_better else -1
     return any(sign * (one - plain_score) <= 1e-12 * abs(plain_score) for one in told)
