@@ -55,6 +55,7 @@ null: setup ## do the tests keep their level? 1,000 suites in which all framewor
 
 coverage: setup ## do intervals hold the truth as often as they say? 200 simulated searches a setting, and real ones (five hours)
 	$(BIN)/python -m benchmarks.coverage
+	$(BIN)/python -m benchmarks.few_rows
 
 nine: setup ## the paper's nine frameworks on three data sets (needs the reference data; two hours)
 	$(BIN)/python -m benchmarks.nine
