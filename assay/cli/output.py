@@ -81,8 +81,11 @@ def outward(value: float, down: bool, digits: int = 4) -> str:
     """Return a bound with few digits that promises no more than it does: rounded down, or up."""
     from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-    rounded = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING).plus(Decimal(repr(value)))
-    return number(float(rounded), digits)
+    # Twelve digits first: 0.8500000000000001 is 0.85.
+    rounded = Context(prec=digits, rounding=ROUND_FLOOR if down else ROUND_CEILING).plus(
+        Decimal(f"{value:.12g}")
+    )
+    return number(float(rounded) + 0.0, digits)  # -0.0 is shown as -0
 
 
 def short(text: str, most: int = 80) -> str:
@@ -104,9 +107,12 @@ def seconds(value: float | None) -> str:
 
 def check_target(path: Path) -> None:
     """Refuse a file that cannot be written before any work is done for it."""
-    folder = path.absolute().parent
+    path = path.resolve()  # of a link, what it points at
+    folder = path.parent
     if path.is_dir():
         where = "it is a folder"
+    elif path.exists() and not path.is_file():
+        where = "it is a device"
     elif not folder.is_dir():
         where = f"there is no folder {path.parent}"
     elif not os.access(path if path.exists() else folder, os.W_OK) or not _takes_files(folder):

@@ -141,11 +141,8 @@ class Counted:
             self._bar.stop()
         if kind is KeyboardInterrupt:
             done, total = self._done
-            print(
-                f"\ninterrupted after {done} of {total} {self._what}. {self._remedy}",
-                file=sys.stderr,
-                flush=True,
-            )
+            when = f"after {done} of {total} {self._what}" if total else "before the work began"
+            print(f"\ninterrupted {when}. {self._remedy}", file=sys.stderr, flush=True)
 
     def __call__(self, done: int, total: int) -> None:
         """Take how many are done."""

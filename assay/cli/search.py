@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,13 +106,12 @@ def search(
         print_json(_as_json(found))
     else:
         _print(found)
-    try:
-        if output is not None:
-            found.write_predictions(output)
-        if model is not None and found.model is not None:
-            _write_model(found.model, model)
-    except OSError as error:
-        raise UserError(f"{error.filename or 'A file'} could not be written: {error.strerror}.") from None
+    for path, write in ((output, found.write_predictions), (model, partial(_write_model, found.model))):
+        try:
+            if path is not None:
+                write(path)
+        except OSError as error:
+            raise UserError(f"{path} could not be written: {error.strerror or error}.") from None
 
 
 def _how_many(text: str) -> int | str:
@@ -123,6 +123,9 @@ def _how_many(text: str) -> int | str:
 def _write_model(model: Any, path: Path) -> None:
     import joblib
 
+    if model is None:
+        raise UserError(f"{path} is not written: the winner could not be fitted on all rows (see the notes).")
+    path = path.resolve()  # what a link points at, not the link
     unfinished = path.with_name(f"{path.name}.part")
     joblib.dump(model, unfinished)
     unfinished.replace(path)
@@ -134,7 +137,8 @@ def _as_json(found: SearchResult) -> Any:
     interval = asdict(found.interval)
     del interval["distribution"], interval["probabilities"]
     said = {
-        "winner": found.winner, "metric": found.metric, "interval": interval, "scores": dict(found.scores),
+        "winner": found.winner, "is_trivial": found.is_trivial, "metric": found.metric, "interval": interval,
+        "scores": dict(found.scores),
         "failed": dict(found.failed), "classes": [str(one) for one in found.classes], "rows": found.predictions.n_rows,
         "folds": found.predictions.n_folds, "repeats": len(found.predictions.values), "notes": list(found.notes),
         "pieces": found.pieces[0], "pieces_found": found.pieces[1], "seconds": found.seconds,
@@ -157,7 +161,7 @@ def _print(found: SearchResult) -> None:
 def _for_everyone(found: SearchResult) -> str:
     own = found.interval
     n = len(found.scores)
-    if _is_trivial(found):
+    if found.is_trivial:
         return f"None of the {n} can be told from {TRIVIAL}, which says the same of every row: nothing was found."
     what = f"The best of {n} is {found.winner}" if n > 1 else f"{found.winner} was tried"
     if own.estimate is None:
@@ -172,16 +176,6 @@ def _for_everyone(found: SearchResult) -> str:
     if own.side == "two":
         return f"{said}, and be {sure} of {low} to {high}."
     return f"{said}, and be {sure} of {f'{low} or more' if own.higher_is_better else f'{high} or less'}."
-
-
-def _is_trivial(found: SearchResult) -> bool:
-    """Whether the winner is no better than saying the same of every row: by its own score, or by the corrected one."""
-    own, plain_score = found.interval, found.scores.get(TRIVIAL)
-    if plain_score is None or found.winner == TRIVIAL:
-        return found.winner == TRIVIAL
-    told = [own.cv_score] if own.estimate is None else [own.cv_score, own.estimate]
-    sign = 1 if own.higher_is_better else -1
-    return any(sign * (one - plain_score) <= 1e-12 * abs(plain_score) for one in told)
 
 
 def _for_statisticians(found: SearchResult) -> str:
@@ -202,7 +196,7 @@ def _for_statisticians(found: SearchResult) -> str:
         else f"{own.side}-sided {level} interval [{outward(own.lower, True)}, {outward(own.upper, False)}]"
     )
     bias = own.cv_score - own.estimate
-    apart = f"{number(abs(bias), 2)} {'above' if bias > 0 else 'below'}" if bias else "equal to"
+    apart = f"{number(abs(bias), 2)} {'above' if bias > 0 else 'below'}" if abs(bias) > 1e-12 else "equal to"
     return (
         f"{said}: estimate {number(own.estimate)}, {interval}; the winner's own score, the mean over folds, is "
         f"{number(own.cv_score)}, {apart} the estimate."

@@ -160,9 +160,9 @@ def _stacked(frame: Any, columns: list[str], y: Any) -> tuple[tuple[str, ...], A
     if not all("|" in name for name in columns):
         return tuple(columns), frame[columns].to_numpy(dtype=float)
     labels = np.unique(y.astype(str) if y.dtype.kind == "O" else y)
-    if labels.dtype.kind == "f" and (labels == np.floor(labels)).all():
-        labels = labels.astype(np.int64)  # a column is called `tree|1`, not `tree|1.0`
     real = [str(one) for one in labels]
+    if labels.dtype.kind == "f" and not any(name.endswith(f"|{real[0]}") for name in columns):
+        real = [f"{one:g}" for one in labels]  # a column may be called `tree|1` where y has 1.0
     pairs = [_parts(name, real) for name in columns]
     names = tuple(dict.fromkeys(name for name, _ in pairs))
     said = list(dict.fromkeys(cls for _, cls in pairs))

@@ -31,9 +31,10 @@ __all__ = [
     "open_folder",
     "read_pieces",
     "scores_of",
+    "told",
 ]
 
-FORMAT = 1
+FORMAT = 2
 ABOUT = "search.json"
 
 
@@ -99,14 +100,14 @@ def compute_piece(work: Work, piece: Piece, folder: Path) -> Piece:
         try:
             x_train, x_test = first_steps(work.data, piece.selector, work.demand, train, test)
         except Exception as error:
-            failed = {work.configurations[at].name: _told(error) for at in piece.members}
+            failed = {work.configurations[at].name: told(error) for at in piece.members}
         for position, at in enumerate(piece.members if not failed else ()):
             one = work.configurations[at]
             try:
                 learner = make_last(one, work.demand).fit(x_train, work.data.y[train])
                 values[position] = scores_of(learner, x_test, work.data, work.demand)
             except Exception as error:  # whatever a learner raises
-                failed[one.name] = _told(error)
+                failed[one.name] = told(error)
     said = np.frombuffer(json.dumps(failed).encode(), dtype=np.uint8)
     _write(folder / piece.file, values=values, failed=said)
     return piece
@@ -139,8 +140,9 @@ def scores_of(model: Any, x: Any, data: SearchData, demand: Demand) -> Any:
     return out
 
 
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".split("\n")[0][:200]
+def told(error: Exception) -> str:
+    """Return what a learner raised, in one line."""
+    return f"{type(error).__name__}: {error}".split("\n")[0][:200].removesuffix(": ")
 
 
 def _write(path: Path, **arrays: Any) -> None:

@@ -155,7 +155,7 @@ def _of_file(
     }
     text = [one.name for one in task.features if one.kind == "text" and one.name != groups]
     notes = (f"Left out, because they are text: {', '.join(text)}.",) if text else ()
-    notes = notes if target else (f"The target is '{task.target}'. Name another with --target.", *notes)
+    notes = notes if target else (f"The target is '{task.target}': none was named.", *notes)
     y = columns.pop(task.target)
     is_number = table.column(task.target).kind == "numeric"
     return pd.DataFrame(columns), np.asarray(y) if is_number else _labels(y), is_number, notes
@@ -174,8 +174,8 @@ def _said_of_order(x: Any) -> tuple[str, ...]:
     if not ordered:
         return ()
     return (
-        f"The values of {', '.join(ordered)} only grow from row to row: if that is a number of the row or an "
-        "identifier, leave it out, or what is found means nothing for new rows.",
+        f"The values of {', '.join(ordered)} go up (or down) from row to row without exception: if that is a number of "
+        "the row or an identifier, leave it out, or what is found means nothing for new rows.",
     )
 
 
@@ -249,12 +249,15 @@ def _check_target(y: Any, name: str) -> None:
 
 
 def _natural(y: Any) -> Any:
-    """Return classes as whole numbers where all are, so that 9 comes before 10; other numbers as text.
-
-    Learners take fractions for values, not for names of classes.
-    """
+    """Return classes as whole numbers where all are, so that 9 comes before 10; else as they are."""
     if y.dtype.kind == "f":
-        return y.astype(np.int64) if (y == np.floor(y)).all() else y.astype(str)
+        fractions = y[y != np.floor(y)]
+        if len(fractions):
+            raise DataError(
+                f"A class is called {fractions[0]:g}, which learners take for a value. Give classes names, as 'low', "
+                "or take a metric of numbers, as rmse."
+            )
+        return y.astype(np.int64)
     if y.dtype.kind != "U":
         return y
     try:

@@ -16,7 +16,9 @@ __all__ = ["Preparation"]
 
 NANOSECONDS_PER_DAY = 86_400e9
 # Files are read with these as booleans; pandas leaves most of them as text.
-TRUTHS = {"true": 1.0, "t": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "f": 0.0, "no": 0.0, "0": 0.0}
+TRUTHS = {
+    "true": 1.0, "t": 1.0, "yes": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "f": 0.0, "no": 0.0, "0": 0.0, "0.0": 0.0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ def _is_boolean(column: Any) -> bool:
 def _checked(column: Any, plan: _Plan) -> Any:
     """Return numbers; raises DataError where none of the values that are there is of the kind the model learned."""
     values = _numbers(column, plan.kind)
-    if np.isnan(values).all() and not _is_number(column) and column.notna().any():
+    is_other = np.isnan(values).all() if not _is_number(column) else _is_date(column) != (plan.kind == "date")
+    if is_other and column.notna().any():
         first = column[column.notna()].iloc[0]
         raise DataError(
             f"The column '{plan.name}' was a {plan.kind} when the model learned, and now has others, as '{first}'."

@@ -22,13 +22,14 @@ from assay.data.split_spec import SplitSpec
 from assay.data.splits import Strata, make_splits
 from assay.errors import ConfigError, DataError, UserError
 from assay.settings import Settings
-from assay.studies.crossfit import Work, compute_all, open_folder, read_pieces
+from assay.studies.crossfit import Work, compute_all, open_folder, read_pieces, told
+from assay.studies.identity import identity
 from assay.studies.inputs import SearchData, open_data
-from assay.studies.spaces import Configuration, Demand, check_names, choose, full, make_pipeline, own
+from assay.studies.spaces import TRIVIAL, Configuration, Demand, check_names, choose, full, make_pipeline, own
 from assay.uncertainty.bbc import FEWEST_FOLDS, Search, prepare
 from assay.uncertainty.methods import METHODS, OWN_WINNER, find_interval
 from assay.uncertainty.predictions import Predictions
-from assay.uncertainty.result import Interval, Options, turned
+from assay.uncertainty.result import TIE, Interval, Options, turned
 from assay.uncertainty.scorers import make_scorer
 
 __all__ = ["SearchResult", "demand_for", "fit_winner", "fold_rows", "gather", "search"]
@@ -36,6 +37,7 @@ __all__ = ["SearchResult", "demand_for", "fit_winner", "fold_rows", "gather", "s
 DEFAULT = 60
 LARGEST_SEED = 2**32 - 1
 TOLD = 3  # failures that are told one by one
+OF_ALL_ROWS = ("bbc", "bbc_vc", "naive_samples")  # methods that judge rows of several folds together
 Configurations = int | str | Mapping[str, Any] | Sequence[Configuration]
 
 
@@ -47,6 +49,7 @@ class SearchResult:
         winner: the name of the best configuration.
         model: its pipeline, fitted on all rows; None if that failed, and `notes` say why.
         interval: how good the winner is on new rows.
+        is_trivial: whether it is no better than `trivial`, which says the same of every row.
         scores: the mean over folds of each configuration, the best first.
         predictions: of all configurations, for rows that they had not learned from.
         failed: configurations that were left out, and why.
@@ -60,6 +63,7 @@ class SearchResult:
     winner: str
     model: Any = field(repr=False)
     interval: Interval
+    is_trivial: bool
     scores: Mapping[str, float] = field(repr=False)
     predictions: Predictions = field(repr=False)
     failed: Mapping[str, str]
@@ -166,6 +170,7 @@ def search(
         winner=winner.name,
         model=model,
         interval=interval,
+        is_trivial=_is_trivial(judged, interval),
         scores=_by_score(judged),
         predictions=judged.data,
         failed=failed,
@@ -204,10 +209,29 @@ def _by_score(judged: Search) -> dict[str, float]:
     return {judged.data.names[at]: float(judged.scores[at]) for at in (judged.winner, *others)}
 
 
+def _is_trivial(judged: Search, found: Interval) -> bool:
+    """Whether the winner is no better than the trivial one: by its own score, or by the corrected one.
+
+    The corrected score of most methods is of all rows together, and so is the trivial one's beside it; but not where
+    ranks count, because the base rates that it says in different folds run against the classes.
+    """
+    if TRIVIAL.name not in judged.data.names:
+        return False
+    at = judged.data.names.index(TRIVIAL.name)
+    own = plain = float(judged.scores[at])
+    if found.method in OF_ALL_ROWS and judged.metric.kind != "rank":
+        every = np.ones((1, judged.data.n_rows), dtype=np.uint8)
+        plain = float(judged.weighted(every, [at])[0, 0])
+    pairs = [(found.cv_score, own)] + ([] if found.estimate is None else [(found.estimate, plain)])
+    return at == judged.winner or any(
+        turned(judged.metric, one - other) <= TIE * abs(other) for one, other in pairs
+    )
+
+
 def _left_out(failed: Mapping[str, str]) -> list[str]:
-    told = [f"{name} was left out: it failed in {why}" for name, why in list(failed.items())[:TOLD]]
-    more = len(failed) - len(told)
-    return [*told, f"{more} more configurations failed and were left out."] if more else told
+    said = [f"{name} was left out: it failed in {why}" for name, why in list(failed.items())[:TOLD]]
+    more = len(failed) - len(said)
+    return [*said, f"{more} more configurations failed and were left out."] if more else said
 
 
 def demand_for(data: SearchData, metric: str, seed: int) -> Demand:
@@ -283,7 +307,7 @@ def _about(work: Work) -> dict[str, Any]:
     import sklearn
 
     told = [
-        [one.name, str(one.selector), str(one.learner), _identity(one.estimator)]
+        [one.name, str(one.selector), str(one.learner), identity(one.estimator)]
         for one in work.configurations
     ]
     target = [str(work.data.y.dtype.kind), [str(one) for one in work.data.classes]]
@@ -296,22 +320,6 @@ def _about(work: Work) -> dict[str, Any]:
         "the kind of metric": "probabilities" if work.demand.probabilities else "order or values",
         "the version of scikit-learn": sklearn.__version__,
     }
-
-
-def _identity(estimator: Any) -> str:
-    """Return a digest of what an estimator is and how it is set."""
-    if estimator is None:
-        return ""
-    from joblib import hash as digest_of
-
-    try:
-        params = digest_of(sorted(estimator.get_params(deep=False).items()))
-    except Exception as error:  # whatever pickle raises
-        raise ConfigError(
-            f"{estimator!r} cannot be told from others ({error}), so its work cannot be kept in a folder. Give it "
-            "functions of a module, not ones made on the spot, or search without a folder."
-        ) from None
-    return f"{type(estimator).__module__}.{type(estimator).__qualname__} {params}"
 
 
 def gather(work: Work, values: Sequence[Any], failed: Mapping[str, str]) -> Predictions:
@@ -366,8 +374,9 @@ def _model(data: SearchData, winner: Configuration, demand: Demand) -> tuple[Any
     try:
         return fit_winner(data, winner, demand), ()
     except Exception as error:  # whatever a learner raises
-        told = f"{type(error).__name__}: {error}".split("\n")[0][:200]
-        return None, (f"The winner could not be fitted on all rows, so there is no model of it: {told}",)
+        return None, (
+            f"The winner could not be fitted on all rows, so there is no model of it: {told(error)}",
+        )
 
 
 def fit_winner(data: SearchData, winner: Configuration, demand: Demand) -> Any:

@@ -37,11 +37,11 @@ from assay.uncertainty.result import (
 )  # fmt: skip
 from assay.uncertainty.scorers import Scorer, make_scorer, of_each
 
-__all__ = ["Search", "bbc", "bbc_f", "bbc_vc", "doubts_of", "fresh_rows", "known_of", "prepare"]
+__all__ = ["Search", "bbc", "bbc_f", "bbc_vc", "fresh_rows", "known_of", "prepare"]
 
 DRAWS = 1000
 FEWEST_FOLDS = 5
-FEWEST_ROWS = 20  # below, bounds fall short: `python -m benchmarks.few_rows`
+FEWEST_ROWS = 30  # or groups; below, bounds fall short: `python -m benchmarks.few_rows`
 MOST_EXACT = 10
 BLOCK = 2048  # draws of folds that are worked on together
 # A value out of the bag is a mean over the rows that were left out, about a share 1/e of them: its variance is n E[1/m]
@@ -94,8 +94,16 @@ class Search:
             self.metric.higher_is_better,
         )  # fmt: skip
         doubts = said.pop("doubts", ())
+        if said.get("lower") is not None:
+            doubts = (*doubts, *_said_of_rows(self.data))
         warnings = (*self.warnings, *said.pop("warnings", ()), *doubts)
         return replace(base, warnings=warnings, reliable=not doubts, **said)
+
+
+def _said_of_rows(data: Predictions) -> tuple[str, ...]:
+    n, what = (data.n_rows, "rows") if data.groups is None else (len(np.unique(data.groups)), "groups")
+    few = f"There are {n} {what}: bounds by fewer than {FEWEST_ROWS} hold less often than they say."
+    return (few,) if n < FEWEST_ROWS else ()
 
 
 def prepare(data: Predictions, metric: str) -> Search:
@@ -154,7 +162,7 @@ def bbc(search: Search, options: Options, random: np.random.Generator) -> Interv
     low, high = read_off(search.metric, values, options)
     return search.tell(
         "bbc", options, estimate=mean_of(values), lower=low, upper=high, n_boot=n_draws, warnings=warnings,
-        doubts=doubts_of(search, values), distribution=values,
+        doubts=said_of_spread(search.metric, values), distribution=values,
     )  # fmt: skip
 
 
@@ -167,7 +175,7 @@ def bbc_vc(search: Search, options: Options, random: np.random.Generator) -> Int
     low, high = ends(search.metric, worst, best, options)
     return search.tell(
         "bbc_vc", options, estimate=mean_of(values), lower=low, upper=high, n_boot=n_draws, warnings=warnings,
-        doubts=doubts_of(search, values), distribution=values,
+        doubts=said_of_spread(search.metric, values), distribution=values,
     )  # fmt: skip
 
 
@@ -182,14 +190,6 @@ def _row_distribution(
     chosen = first_best(turned(search.metric, search.weighted(draws)))
     values = np.mean([of_each(scorer, draws == 0, chosen) for scorer in search.scorers], axis=0)
     return (*known_of(search, values), len(draws))
-
-
-def doubts_of(search: Search, values: Any, probabilities: Any = None) -> tuple[str, ...]:
-    """Return why the ends of a distribution are not to be relied on, if anything is."""
-    said = said_of_spread(search.metric, values, probabilities)
-    n = search.data.n_rows
-    few = f"There are {n} rows: bounds by fewer than {FEWEST_ROWS} hold less often than they say."
-    return (*said, few) if n < FEWEST_ROWS else said
 
 
 def known_of(search: Search, values: Any) -> tuple[Any, tuple[str, ...]]:
@@ -238,8 +238,13 @@ def bbc_f(search: Search, options: Options, random: np.random.Generator) -> Inte
     return search.tell(
         "bbc_f", told, estimate=mean_of(spread, weight), lower=low, upper=high, n_boot=n_draws, exact=exact,
         distribution=spread, probabilities=weight if exact else None,
-        doubts=doubts_of(search, spread, weight),
+        doubts=(*said_of_spread(search.metric, spread, weight), *_said_of_folds(n_folds)),
     )  # fmt: skip
+
+
+def _said_of_folds(n_folds: int) -> tuple[str, ...]:
+    few = f"There are {n_folds} folds: bounds of bbc_f by fewer than {FEWEST_FOLDS} hold less often than they say."
+    return (few,) if n_folds < FEWEST_FOLDS else ()
 
 
 def _check_folds(search: Search, options: Options) -> int:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from assay.errors import UserError
-from assay.uncertainty.bbc import DRAWS, MOST_EXACT, Search, doubts_of, fresh_rows, known_of
+from assay.uncertainty.bbc import DRAWS, MOST_EXACT, Search, fresh_rows, known_of
 from assay.uncertainty.draws import all_fold_draws, check_counts, draw_folds
-from assay.uncertainty.result import Interval, Options, read_off, turned
+from assay.uncertainty.result import Interval, Options, read_off, said_of_spread, turned
 
 __all__ = ["naive_folds", "naive_samples", "tt"]
 
-UNCORRECTED = "The winner was chosen by these very scores: the interval is too high."
+UNCORRECTED = "The winner was chosen by these very scores: the interval is too good."
 
 
 def _uncorrected(search: Search) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def naive_folds(search: Search, options: Options, random: np.random.Generator) -
     return search.tell(
         "naive_folds", told, estimate=float(scores.mean()), lower=low, upper=high, n_boot=len(draws), exact=exact,
         distribution=values, probabilities=chance,
-        doubts=(*_uncorrected(search), *doubts_of(search, values, chance)),
+        doubts=(*_uncorrected(search), *said_of_spread(search.metric, values, chance)),
     )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def naive_samples(search: Search, options: Options, random: np.random.Generator)
     low, high = read_off(search.metric, values, options)
     return search.tell(
         "naive_samples", options, estimate=pooled, lower=low, upper=high, n_boot=len(draws), distribution=values,
-        warnings=said, doubts=(*_uncorrected(search), *doubts_of(search, values)),
+        warnings=said, doubts=(*_uncorrected(search), *said_of_spread(search.metric, values)),
     )  # fmt: skip
 
 

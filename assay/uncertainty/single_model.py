@@ -176,7 +176,7 @@ def _normal(
     said = (
         () if variance else (f"The area is {area:g} and its variance estimated as 0: the bound is no bound.",)
     )
-    return search.tell(method, options, lower=low, upper=high, warnings=said, **told)
+    return search.tell(method, options, lower=low, upper=high, doubts=said, **told)
 
 
 def _delong_variance(judged: Judged, model: int) -> float:

@@ -229,3 +229,14 @@ def test_a_bound_that_is_not_to_be_relied_on_is_not_called_sure(assay: Assay, tm
     said = assay("interval", "all.csv").out
     assert "at least 1 by this method, but not with 95 % confidence" in said and "is a point" in said
     assert json.loads(assay("interval", "all.csv", "--json").out)["reliable"] is False
+
+
+@pytest.mark.parametrize("spelling", ["{:g}", "{:.1f}"])
+def test_classes_that_are_whole_numbers_may_be_spelled_both_ways(
+    assay: Assay, tmp_path: Path, spelling: str
+) -> None:
+    y = np.arange(60) % 3 + 8.0
+    columns = {f"tree|{spelling.format(one)}": np.where(y == one, 0.6, 0.2) for one in (8.0, 9.0, 10.0)}
+    frame = pd.DataFrame({"y": y, "fold": np.arange(60) // 3 % 5, **columns})
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    assert json.loads(assay("interval", "all.csv", "--json").out)["cv_score"] == 1

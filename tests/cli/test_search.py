@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+
+from assay.cli.output import outward
 
 from .conftest import Assay
 
@@ -165,7 +168,7 @@ def test_rows_that_are_numbered_are_pointed_at(assay: Assay, tmp_path: Path) -> 
         tmp_path / "mine.csv", index=False
     )
     said = assay("search", "mine.csv", "--configurations", "4", "--folds", "3").out
-    assert "The values of id only grow from row to row" in said and "The target is 'y'" in said
+    assert "The values of id go up (or down) from row to row" in said and "The target is 'y'" in said
     assert "sure" not in said, "all is right, so nothing can be said of errors"
 
 
@@ -179,3 +182,24 @@ def test_an_interrupted_search_says_how_to_go_on(tmp_path: Path, file: pd.DataFr
     _, err = child.communicate(timeout=30)
     assert child.returncode == 130 and "Traceback" not in err
     assert "pieces. The same command goes on from there." in err and "interrupted after" in err
+
+
+def test_links_are_followed_and_devices_refused(assay: Assay, tmp_path: Path, file: pd.DataFrame) -> None:
+    (tmp_path / "link.joblib").symlink_to(tmp_path / "real.joblib")
+    os.mkfifo(tmp_path / "pipe")
+    said = assay(*WORDS, "--model", "link.joblib")
+    assert said.code == 0 and (tmp_path / "link.joblib").is_symlink() and (tmp_path / "real.joblib").is_file()
+    said = assay(*WORDS, "--model", "pipe")
+    assert said.code == 2 and "it is a device" in said.err and (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("value", "down", "shown"),
+    [
+        (0.98765, True, "0.987"), (0.98765, False, "0.988"), (0.8500000000000001, False, "0.85"), (0.0, True, "0"),
+        (-0.1234, True, "-0.124"), (-0.0, True, "0"), (1.0, False, "1"), (12345.0, False, "1.24e+04"),
+        (1.23456e-9, True, "1.23e-09"),
+    ],
+)  # fmt: skip
+def test_bounds_are_rounded_outward(value: float, down: bool, shown: str) -> None:
+    assert outward(value, down, 3) == shown

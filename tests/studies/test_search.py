@@ -24,6 +24,7 @@ import assay
 from assay.errors import ConfigError, DataError, UserError
 from assay.intervals import interval
 from assay.settings import Settings
+from assay.studies.identity import identity
 from assay.studies.inputs import open_data
 from assay.studies.search import SearchResult, fold_rows, search
 from assay.studies.slow_references import direct_bootstrap, nested_cross_validation
@@ -290,10 +291,58 @@ def test_own_estimators_have_the_seed_of_the_search() -> None:
     assert one.model is not None
 
 
-def test_fractions_are_names_of_classes_where_the_metric_says_so() -> None:
-    data = table("three").assign(y=lambda x: x["y"] / 4)
-    found = search(data, "y", metric="logloss", configurations=quick(4), folds=3)
-    assert found.classes == ("2.0", "2.25", "2.5") and not found.failed
+def test_what_is_kept_is_known_again_in_another_process(tmp_path: Path) -> None:
+    code = (
+        "from assay.studies.identity import identity; from scipy.stats import randint, loguniform; "
+        "from sklearn.model_selection import RandomizedSearchCV; from sklearn.tree import DecisionTreeClassifier; "
+        "from sklearn.preprocessing import FunctionTransformer; import numpy as np; "
+        "print(identity([RandomizedSearchCV(DecisionTreeClassifier(), {'max_depth': randint(1, 4)}), loguniform(1, 2), "
+        "FunctionTransformer(np.log1p), np.arange(3000), {'b': 1, 'a': (2, None)}, {'x', 'y', 'z'}]))"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={
+                "PYTHONHASHSEED": str(seed),
+                "HOME": str(tmp_path),
+                "PYTHONPATH": str(Path(__file__).parents[2]),
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in (1, 2)
+    }
+    assert len(said) == 1
+    assert identity(DecisionTreeClassifier(max_depth=2)) != identity(DecisionTreeClassifier(max_depth=3))
+    long = np.arange(3000.0)
+    assert identity(long) != identity(np.where(long == 1500, 0, long)), "its repr leaves out the middle"
+
+
+@pytest.mark.parametrize(
+    ("y", "metric", "configurations", "is_trivial"),
+    [
+        (
+            lambda x, e: np.exp(2.2 * x) + 0.1 * e,
+            "rmse",
+            "tree",
+            False,
+        ),  # far better, but judged by folds and by rows
+        (lambda x, e: e, "r2", "tree", True),
+        (lambda x, e: e > 0, "auc", "tree", True),
+        (lambda x, e: x + 0.3 * e > 0, "auc", "tree", False),
+        (lambda x, e: x + 0.3 * e > 0, "logloss", "", True),
+    ],
+)
+def test_what_is_no_better_than_trivial_is_known(
+    y, metric: str, configurations: str, is_trivial: bool
+) -> None:
+    random = np.random.default_rng(1)
+    x, e = random.normal(size=(2, 200))
+    names = ("decision_tree", "random_forest") if configurations else ()
+    some = [one for one in full() if one.learner.kind in names and "lasso" not in one.name]
+    found = search((x[:, None], y(x, e)), metric=metric, configurations=[*some[:6], full()[-1]])
+    assert found.is_trivial == is_trivial
 
 
 class FewOnly(Slow):
@@ -423,6 +472,10 @@ def test_a_method_that_cannot_be_used_does_not_lose_the_models() -> None:
         ({"seed": -1}, "The seed is -1"),
         ({"target": 3}, "no column '3'"),
         ({"groups": 0}, "no column '0'"),
+        (
+            {"data": table("three").assign(y=lambda x: x["y"] / 4), "metric": "logloss"},
+            "A class is called 2.5",
+        ),
         ({"data": table().head(0)}, "has no rows"),
         ({"data": pd.concat([table(), table()[["y"]]], axis=1)}, "Two columns are called 'y'"),
         ({"target": "a", "metric": "auc"}, "auc is of classes, but the target of the data is numbers, 90"),

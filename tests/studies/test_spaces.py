@@ -176,7 +176,11 @@ def test_preparation_fills_encodes_and_scales() -> None:
         DataError, match="'number' was a number when the model learned, and now has others, as 'x'"
     ):
         prepared.transform(x.assign(number="x"))
-    for texts in (["yes", "no"], ["T", "F"], ["True", "False"], ["1", "0"], [1, 0]):
+    with pytest.raises(DataError, match="'number' was a number"):
+        prepared.transform(x.assign(number=x["day"]))
+    with pytest.raises(DataError, match="'day' was a date"):
+        prepared.transform(x.assign(day=x["same"]))
+    for texts in (["yes", "no"], ["T", "F"], ["True", "False"], ["1", "0"], [1, 0], ["1.0", "0.0"]):
         shown = prepared.transform(x.assign(flag=[texts[0] if one else texts[1] for one in x["flag"]]))
         assert (shown == matrix).all(), "files are read with these as booleans, pandas leaves them as text"
     assert Preparation().fit(x[["same"]]).transform(x[["same"]]).tolist() == [[0]] * 6

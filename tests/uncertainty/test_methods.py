@@ -535,3 +535,26 @@ def test_of_one_configuration_nothing_was_chosen(method: str) -> None:
     assert any(
         "chosen by these very" in said for said in find_interval(search(c=2), method, Options()).warnings
     )
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "tt"])
+def test_few_rows_are_not_relied_on_by_any_method(method: str) -> None:
+    random = np.random.default_rng(0)
+    y = np.arange(28) % 2
+    values = random.normal(size=(28, 12)) + 0.8 * y[:, None]
+    small = prepare(check_predictions(y, values, np.arange(28) // 2 % 2), "auc")
+    found = find_interval(small, method, Options(few_folds=True))
+    assert found.lower is None or (not found.reliable and "28 rows" in " ".join(found.warnings))
+
+
+def test_few_groups_and_few_folds_are_not_relied_on() -> None:
+    random = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    values = random.normal(size=(300, 4)) + y[:, None]
+    grouped = prepare(check_predictions(y, values, groups=np.arange(300) // 20), "auc")
+    found = find_interval(grouped, "bbc", Options())
+    assert not found.reliable and "15 groups" in found.warnings[-1]
+    three = prepare(check_predictions(y, values, np.arange(300) // 2 % 3), "auc")
+    found = find_interval(three, "bbc_f", Options(few_folds=True))
+    assert not found.reliable and "3 folds" in found.warnings[-1]
+    assert find_interval(three, "bbc", Options()).reliable
