@@ -127,8 +127,11 @@ def _write_model(model: Any, path: Path) -> None:
         raise UserError(f"{path} is not written: the winner could not be fitted on all rows (see the notes).")
     path = path.resolve()  # what a link points at, not the link
     unfinished = path.with_name(f"{path.name}.part")
-    joblib.dump(model, unfinished)
-    unfinished.replace(path)
+    try:
+        joblib.dump(model, unfinished)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _as_json(found: SearchResult) -> Any:
