@@ -174,12 +174,23 @@ def test_rows_that_are_numbered_are_pointed_at(assay: Assay, tmp_path: Path) -> 
 
 def test_an_interrupted_search_says_how_to_go_on(tmp_path: Path, file: pd.DataFrame) -> None:
     words = [sys.executable, "-m", "assay", *WORDS[:4], "--configurations", "60", "--folder", "kept"]
-    child = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("kept/*.npz")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=30)
+    with subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # Where tests run in the background, it is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as child:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("kept/*.npz")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        try:
+            _, err = child.communicate(timeout=60)
+        finally:
+            child.kill()
     assert child.returncode == 130 and "Traceback" not in err
     assert "pieces. The same command goes on from there." in err and "interrupted after" in err
 
