@@ -16,7 +16,7 @@ from assay.testing.tasks import TASKS
 
 from ..conftest import RAISES, write_framework
 
-QUICK = ["constant", "decision_tree", "linear"]
+QUICK = ["constant", "decision_tree"]
 # Those with an environment of their own are checked where they are installed; the docs have the results.
 OURS = [name for name in builtin_names() if find_framework(name).environment == "assay"]
 EVERY = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in OURS]
