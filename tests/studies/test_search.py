@@ -15,6 +15,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline as SkPipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
@@ -528,3 +529,17 @@ def test_on_noise_the_winner_looks_good_and_the_estimate_does_not() -> None:
     # One of them has a deviation of about 0.08, so the mean of six has one of 0.03.
     assert np.mean(scores) > 0.54 and np.mean(estimates) < 0.53
     assert np.mean(scores) - np.mean(estimates) > 0.04
+
+
+def test_slow_references_draw_groups_whole_and_say_what_cannot_be_judged() -> None:
+    random = np.random.default_rng(0)
+    x = np.repeat(
+        random.normal(size=(25, 3)), 4, axis=0
+    )  # four rows of each group are alike, and mean nothing
+    data = open_data((x, np.repeat(np.arange(25) % 2, 4)), None, np.repeat(np.arange(25), 4), "auc")
+    some = own({"near": KNeighborsClassifier(3), "tree": DecisionTreeClassifier()})
+    estimate, *_ = direct_bootstrap(data, some, "auc", draws=12, folds=3)
+    assert estimate < 0.75, "rows of a group on both sides would be recognised"
+    values = open_data((x, x[:, 0]), None, None, "r2")
+    with pytest.raises(DataError, match="no value in any of the 100 outer folds"):
+        nested_cross_validation(values, own({"tree": DecisionTreeRegressor()}), "r2", outer=100, inner=2)
