@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 BEST = 10
-TRIVIAL = "trivial"
 METHOD_NAMES = {"bbc": "Bootstrap bias correction", "bbc_f": "Bootstrap bias correction over folds"}
 
 
@@ -162,10 +161,12 @@ def _print(found: SearchResult) -> None:
 
 
 def _for_everyone(found: SearchResult) -> str:
+    from assay.studies.spaces import TRIVIAL
+
     own = found.interval
     n = len(found.scores)
     if found.is_trivial:
-        return f"None of the {n} can be told from {TRIVIAL}, which says the same of every row: nothing was found."
+        return f"None of the {n} can be told from {TRIVIAL.name}, which says the same of every row: nothing was found."
     what = f"The best of {n} is {found.winner}" if n > 1 else f"{found.winner} was tried"
     if own.estimate is None:
         return f"{what}; how good it is on new rows could not be estimated."
