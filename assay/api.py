@@ -14,7 +14,7 @@ from assay.errors import ConfigError, DataError
 from assay.frameworks.spec import FrameworkSpec, find_framework, find_frameworks
 from assay.jobs.constraint import Constraint, read_constraint
 from assay.jobs.job import DEFAULT_SEED, Job
-from assay.jobs.plan import Plan, plan_jobs
+from assay.jobs.plan import Plan, plan_jobs, with_earlier_digests
 from assay.metrics import check_metrics
 from assay.results.judge import judge_attempt
 from assay.runs.executors.base import Executor
@@ -37,15 +37,24 @@ __all__ = [
     "find_pair",
     "load_suite",
     "load_tasks",
+    "match_store",
     "plan",
     "run",
     "score",
 ]
 
 
-def load_suite(name: str | Path, target: str | None = None, settings: Settings | None = None) -> Suite:
-    """Return a suite: a built-in name, a YAML file, `openml/s/271`, `openml/t/31`, or a data file with its target."""
-    return find_suite(str(name), settings or Settings.from_environment(), target)
+def load_suite(
+    name: str | Path,
+    target: str | None = None,
+    settings: Settings | None = None,
+    csv: Mapping[str, Any] | None = None,
+) -> Suite:
+    """Return a suite: a built-in name, a YAML file, `openml/s/271`, `openml/t/31`, or a data file with its target.
+
+    `csv` says how a CSV or TSV file is written where the file leaves it open, for example `{"decimal": "comma"}`.
+    """
+    return find_suite(str(name), settings or Settings.from_environment(), target, csv)
 
 
 def load_tasks(
@@ -152,6 +161,7 @@ def run(
     Environments that are missing are built first, or with `install=False` their jobs end as `setup` rows. `tell` is
     called when a job starts and when it has its row.
     """
+    jobs = match_store(jobs, store)
     if not oversubscribe:
         check_plan(jobs)
     options = RunOptions(choose_tier(tier), oversubscribe, retry_failed, rerun_stale, install)
@@ -165,6 +175,11 @@ def run(
         lambda job, folder: judge_attempt(store.folder, job, folder, own_metrics=True),
         tell,
     )
+
+
+def match_store(jobs: Plan, store: Store) -> Plan:
+    """Return a plan whose tasks have the identity by which the store knows them, an earlier one for some."""
+    return with_earlier_digests(jobs, lambda digest: (store.folder.tasks / f"{digest}.json").exists())
 
 
 def check_plan(jobs: Plan) -> None:
@@ -220,6 +235,7 @@ def compare(
     """
     from assay.results.scores import long_rows
 
+    jobs = match_store(jobs, store)
     specs = [_planned(jobs, one) for one in (a, b, "constant")]
     if specs[0] == specs[1]:
         raise ConfigError(

@@ -9,6 +9,7 @@ import typer
 
 from assay.cli.options import (
     Constraint,
+    Csv,
     Folds,
     Json,
     Metrics,
@@ -27,7 +28,9 @@ from assay.cli.options import (
     Tier,
     Types,
     make_selection,
+    parse_csv_words,
     parse_settings,
+    tell_notes,
 )
 from assay.cli.output import STORE, number, print_json, print_table
 from assay.cli.run import check_tier, find_settings, run_with_progress, store_words
@@ -55,6 +58,7 @@ def compare(
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="X", help="The level of the interval.")] = 0.95,
     target: Target = None,
+    csv: Csv = None,
     task: Tasks = None,
     fold: Folds = None,
     type: Types = None,
@@ -92,16 +96,19 @@ def compare(
     if fail_if_worse is not None:
         check_margin(fail_if_worse)
     settings, wanted = find_settings(offline), make_selection(task, type)
-    known = api.load_suite(suite, target, settings)
+    known = api.load_suite(suite, target, settings, parse_csv_words(csv))
     specs = api.find_pair(a, b, parse_settings(set or []))
+    tasks = api.load_tasks(known, settings, wanted)
+    tell_notes(tasks)
     jobs = api.plan(
-        known, specs, constraint, tasks=api.load_tasks(known, settings, wanted), folds=fold, seed=seed,
+        known, specs, constraint, tasks=tasks, folds=fold, seed=seed,
         metrics=metric or [], settings=settings,
     )  # fmt: skip
     jobs = _paired(jobs, fail_if_worse)
     if not oversubscribe:
         api.check_plan(jobs)  # before a store is made for nothing
     opened = Store(store)
+    jobs = api.match_store(jobs, opened)
     options = RunOptions(tier, oversubscribe, retry_failed, rerun_stale, not no_install)
     run_with_progress(jobs, opened, Local(parallel), options, settings, quiet=json)
     found = api.compare(jobs, opened, specs[0], specs[1], confidence=confidence)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +13,12 @@ import typer
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
+    from assay.data.task import Task
     from assay.suites.select import Selection
 
 __all__ = [
     "Constraint",
+    "Csv",
     "Folds",
     "Json",
     "MaxCategorical",
@@ -41,7 +45,9 @@ __all__ = [
     "Tier",
     "Types",
     "make_selection",
+    "parse_csv_words",
     "parse_settings",
+    "tell_notes",
 ]
 
 # Which tasks of a suite: the same words for `run` and `suite show`.
@@ -65,6 +71,14 @@ SuiteName = Annotated[
 ]
 Constraint = Annotated[str | None, typer.Argument(help="1h8c, 10m4c16g, or a name; default: the suite's.")]
 Target = Annotated[str | None, typer.Option(help="The target column, where SUITE is a data file.")]
+Csv = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--csv",
+        metavar="KEY=VALUE",
+        help="How the CSV file is written, where that is unclear: decimal=comma, dates=dmy, header=no, …",
+    ),
+]
 Folds = Annotated[list[int] | None, typer.Option("--fold", "-f", help="Only these folds.")]
 Metrics = Annotated[
     list[str] | None,
@@ -140,3 +154,23 @@ def parse_settings(words: list[str]) -> dict[str, dict[str, Any]]:
             value = text
         out.setdefault(framework, {})[key] = value
     return out
+
+
+def parse_csv_words(words: list[str] | None) -> dict[str, str]:
+    """Return the options of `--csv KEY=VALUE`, each given once."""
+    options: dict[str, str] = {}
+    for word in words or []:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise ConfigError(f"--csv {word}: write KEY=VALUE, for example --csv decimal=comma.")
+        if key in options:
+            raise ConfigError(f"--csv {key} is given twice. Give it once.")
+        options[key] = value
+    return options
+
+
+def tell_notes(tasks: Iterable[Task]) -> None:
+    """Say how files were read, where that is not the usual way; on stderr, so that output stays what it is."""
+    for task in tasks:
+        for note in task.notes:
+            print(note, file=sys.stderr)

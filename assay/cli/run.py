@@ -12,6 +12,7 @@ import typer
 
 from assay.cli.options import (
     Constraint,
+    Csv,
     Folds,
     Json,
     MaxCategorical,
@@ -37,7 +38,9 @@ from assay.cli.options import (
     Tier,
     Types,
     make_selection,
+    parse_csv_words,
     parse_settings,
+    tell_notes,
 )
 from assay.cli.output import STORE, print_json, print_table, seconds
 from assay.cli.progress import Progress
@@ -70,6 +73,7 @@ def run(
     suite: SuiteName,
     constraint: Constraint = None,
     target: Target = None,
+    csv: Csv = None,
     task: Tasks = None,
     fold: Folds = None,
     type: Types = None,
@@ -121,8 +125,9 @@ def run(
         (min_categorical, max_categorical),
     )
     settings = find_settings(offline)
-    known = _suite(suite, target, constraints, settings)
+    known = _suite(suite, target, parse_csv_words(csv), constraints, settings)
     tasks = api.load_tasks(known, settings, wanted)
+    tell_notes(tasks)
     specs = api.find_frameworks(frameworks, parse_settings(set or []))
     jobs = api.plan(
         known, specs, constraint, tasks=tasks, folds=fold, seed=seed, metrics=metric or [], settings=settings
@@ -135,6 +140,7 @@ def run(
         _show_plan(jobs, store, executor, options, json)
         return
     opened = Store(store)
+    jobs = api.match_store(jobs, opened)
     run_with_progress(jobs, opened, executor, options, settings, quiet=json)
     raise typer.Exit(1 if _show_results(jobs, opened, json) else 0)
 
@@ -174,14 +180,16 @@ def run_with_progress(
             raise typer.Exit(130) from None
 
 
-def _suite(name: str, target: str | None, constraints: Path | None, settings: Settings) -> Suite:
+def _suite(
+    name: str, target: str | None, csv: dict[str, str], constraints: Path | None, settings: Settings
+) -> Suite:
     """Find the suite, and add the constraints of a file of their own to its named ones."""
     from dataclasses import replace
 
     from assay.api import load_suite
     from assay.suites.yaml_file import load_yaml
 
-    known = load_suite(name, target, settings)
+    known = load_suite(name, target, settings, csv)
     if constraints is None:
         return known
     said = load_yaml(constraints)
@@ -193,12 +201,16 @@ def _suite(name: str, target: str | None, constraints: Path | None, settings: Se
 
 
 def _show_plan(jobs: Plan, store: Path, executor: Local, options: RunOptions, json: bool) -> None:
+    from assay.api import match_store
     from assay.jobs.plan import cost
     from assay.runs.machine import this_machine
     from assay.runs.run import missing_jobs
     from assay.store.store import Store
 
-    states = Store(store, create=False).states() if (store / "assay-store.json").exists() else {}
+    states = {}
+    if (store / "assay-store.json").exists():
+        opened = Store(store, create=False)
+        jobs, states = match_store(jobs, opened), opened.states()
     digests = {(spec.name, spec.version): spec.digest() for spec in jobs.frameworks}
     missing = missing_jobs(jobs, states, digests, options)
     fits = max(1, len(this_machine().cores) // max(1, jobs.constraint.cores))
@@ -247,6 +259,12 @@ def _hints(rows: Rows, failed: Rows, jobs: Plan, store: Store) -> None:
 
     where = store_words(store)
     stale = count_stale(jobs, rows)
+    for task in jobs.tasks:
+        if task.known_as:
+            print(
+                f"This store knows {task.name} from before the labels of Parquet files kept their declared order. Rows "
+                "made then were made with sorted labels; use another store to run all of them again."
+            )
     for framework, name in jobs.unsuited:
         print(f"{framework} does not do tasks of the type of {name}: not run.")
     if stale:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.analyse.shared import plain
+from assay.cli.options import Csv, parse_csv_words
 from assay.cli.output import check_target, number, outward, print_json, print_table, visible
 from assay.cli.progress import Counted
 from assay.errors import ConfigError, UserError
@@ -44,6 +45,7 @@ def search(
     group: Annotated[
         str, typer.Option(metavar="COLUMN", help="Rows that agree in it are never on both sides of a fold.")
     ] = "",
+    csv: Csv = None,
     jobs: Annotated[int, typer.Option("--jobs", "-p", help="Processes; -1: one for each core.")] = 1,
     folder: Annotated[
         Path | None,
@@ -92,6 +94,7 @@ def search(
             folds=folds,
             repeats=repeats,
             groups=group or None,
+            csv=parse_csv_words(csv),
             seed=seed,
             jobs=jobs,
             folder=folder,

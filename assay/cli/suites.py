@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import (
+    Csv,
     Json,
     MaxCategorical,
     MaxClasses,
@@ -18,6 +19,8 @@ from assay.cli.options import (
     Tasks,
     Types,
     make_selection,
+    parse_csv_words,
+    tell_notes,
 )
 from assay.cli.output import number, print_json, print_table, short
 
@@ -59,6 +62,7 @@ def list_(json: Json = False) -> None:
 def show(
     suite: Annotated[str, typer.Argument(help="A name, a YAML file, openml/s/ID, or a data file.")],
     target: Target = None,
+    csv: Csv = None,
     task: Tasks = None,
     type: Types = None,
     min_rows: MinRows = None,
@@ -87,7 +91,7 @@ def show(
         missing,
         (min_categorical, max_categorical),
     )
-    known = load_suite(suite, target)
+    known = load_suite(suite, target, csv=parse_csv_words(csv))
     tasks = load_tasks(known, selection=wanted)
     if json:
         print_json({"name": known.name, "version": known.version, "tasks": [t.to_json() for t in tasks]})
@@ -112,11 +116,13 @@ def show(
         "problem",
     ]
     print_table(f"{known.name} {known.version}: {known.description}".strip(": "), columns, rows)
+    tell_notes(tasks)
 
 
 def show_task(
     task: Annotated[str, typer.Argument(help="bundled/iris, openml/t/31, or a data file.")],
     target: Target = None,
+    csv: Csv = None,
     json: Json = False,
 ) -> None:
     """Show one task: columns with types, classes, folds, facts and digests.
@@ -128,7 +134,7 @@ def show_task(
     """
     from assay.api import load_suite, load_tasks
 
-    for found in load_tasks(load_suite(task, target)):
+    for found in load_tasks(load_suite(task, target, csv=parse_csv_words(csv))):
         if json:
             print_json(found.to_json())
             continue
@@ -142,4 +148,6 @@ def show_task(
         print("folds: " + ", ".join(f"{f.repeat}.{f.fold} ({f.n_train}+{f.n_test})" for f in found.folds))
         print("facts: " + ", ".join(f"{name} {number(value)}" for name, value in found.facts.items()))
         print(f"data {found.data_digest[:16]} · split {found.split_digest[:16]} · task {found.digest[:16]}")
+        for note in found.notes:
+            print(note)
         print(f"origin: {found.origin or '–'} · licence: {found.licence or '–'}")

@@ -49,7 +49,7 @@ def _sentence(error: ValidationError, model: type[BaseModel], where: str) -> str
         message = "it should be text; put it in quotes"
     if not problem["loc"]:
         return f"{message.rstrip('.')} ({where})." if where else message
-    return f"Wrong value {_show(problem['input'])} for '{key}' {where}: {message.rstrip('.')}. Mend it."
+    return f"Wrong value {_show(problem['input'])} for '{key}' {where}: {message.rstrip('.')}. Fix it."
 
 
 def _show(value: Any) -> str:

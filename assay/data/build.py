@@ -11,6 +11,7 @@ import numpy as np
 from assay.data.digest import digest_table
 from assay.data.facts import compute_facts
 from assay.data.infer import infer_table
+from assay.data.raw import TypedColumn, with_sorted_labels
 from assay.data.sources import Loaded
 from assay.data.split_spec import SplitSpec, parse_split
 from assay.data.splits import Splits, Strata
@@ -37,6 +38,7 @@ class Draft:
     y: Array
     spec: SplitSpec
     data_digest: str
+    data_digest_v1: str
     facts: Mapping[str, float]
 
 
@@ -54,7 +56,24 @@ def draft_task(request: TaskRequest, loaded: Loaded) -> Draft:
     n = loaded.n_counted or table.n_rows
     counted = table.take(np.arange(n)) if n < table.n_rows else table
     facts = compute_facts(counted, y[:n] if classes else None, len(classes))
-    return Draft(table, target, kind, classes, y, spec, digest_table(table), facts)
+    earlier = _version_1(table, loaded.raw.sorted_before)
+    return Draft(table, target, kind, classes, y, spec, digest_table(table), earlier, facts)
+
+
+def _version_1(table: Table, sorted_before: frozenset[str]) -> str:
+    """Return the digest as version 1 had it, or nothing where it was the same."""
+    affected = [
+        column for column in table.columns if column.name in sorted_before and column.kind == "categorical"
+    ]
+    if not affected:
+        return ""
+    parts = {
+        column.name: with_sorted_labels(TypedColumn(column, table.arrays[column.name])) for column in affected
+    }
+    columns = tuple(parts[column.name].column if column.name in parts else column for column in table.columns)
+    return digest_table(
+        Table(columns, {**table.arrays, **{name: part.values for name, part in parts.items()}})
+    )
 
 
 def _remedy(asked: str, names: list[str]) -> str:

@@ -2,6 +2,10 @@
 
 It knows names, kinds, categories and values; not roles, not the file's format, not the library that read it.
 All NaN are one NaN and -0.0 is 0.0.
+
+Version 2 covers the labels of a categorical column in their declared order. Version 1 had the same encoding, but the
+labels of Parquet dictionaries were sorted before. So the two differ only where a Parquet file declares another order;
+there a task knows its digest of version 1 as well, by which older stores know it.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.data.archive import gunzip, unpack
+from assay.data.csv_options import CsvOptions, parse_csv_options
 from assay.data.formats import FORMATS, format_of, is_archive, read_table_file, stem_of
 from assay.data.raw import RawTable, stack
 from assay.data.sources import Loaded
@@ -81,7 +82,9 @@ def _load(request: TaskRequest, scratch: Path) -> Loaded:
     if is_archive(path.name):
         inside = [item for item in unpack(path, scratch / "archive") if format_of(item.name)]
         return _load_many(inside, path, (path,), request, scratch)
-    return Loaded(_read(path, scratch), stem_of(path.name), origin=path.name, files=(path,))
+    return Loaded(
+        _read(path, scratch, _options(request)), stem_of(path.name), origin=path.name, files=(path,)
+    )
 
 
 def _load_many(
@@ -90,7 +93,9 @@ def _load_many(
     """Load what is inside a folder or an archive: one table, or folds."""
     name = stem_of(path.name)
     if len(inside) == 1 and not _FOLD_NAME.match(stem_of(inside[0].name)):
-        return Loaded(_read(inside[0], scratch, path), name, origin=path.name, files=watched)
+        return Loaded(
+            _read(inside[0], scratch, _options(request), path), name, origin=path.name, files=watched
+        )
     return _load_folds(_pair(inside, path), name, watched, request, scratch, path)
 
 
@@ -131,6 +136,7 @@ def _load_folds(
             f"Train and test files are given{_at(request)}, and a split as well. Give one of the two, "
             "or say 'kind: given'."
         )
+    options = _options(request)
     tables: list[RawTable] = []
     folds: list[SplitFold] = []
     start = 0
@@ -139,7 +145,7 @@ def _load_folds(
         for path in pair:
             if not path.exists():
                 raise DataError(f"There is no file {path}{_at(request)}. Check the path.")
-            tables.append(_read(path, scratch, inside))
+            tables.append(_read(path, scratch, options, inside))
             sides.append(np.arange(start, start + tables[-1].n_rows, dtype=np.int64))
             start += tables[-1].n_rows
         folds.append((0, number, sides[0], sides[1]))
@@ -153,11 +159,15 @@ def _load_folds(
     )
 
 
-def _read(path: Path, scratch: Path, inside: Path | None = None) -> RawTable:
+def _read(path: Path, scratch: Path, options: CsvOptions, inside: Path | None = None) -> RawTable:
     source = f"{inside.name}/{path.name}" if inside else path.name
     if path.name.lower().endswith(".gz") and format_of(path.name):
         path = gunzip(path, scratch / path.name[:-3])
-    return read_table_file(path, source)
+    return read_table_file(path, source, options)
+
+
+def _options(request: TaskRequest) -> CsvOptions:
+    return parse_csv_options(request.csv, request.where)
 
 
 def _at(request: TaskRequest) -> str:

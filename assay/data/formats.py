@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assay.errors import DataError
 
 if TYPE_CHECKING:
+    from assay.data.csv_options import CsvOptions
     from assay.data.raw import RawTable
 
 __all__ = ["ARCHIVES", "FORMATS", "format_of", "is_archive", "read_table_file", "stem_of"]
@@ -35,13 +36,13 @@ def stem_of(name: str) -> str:
     return _ARCHIVE_NAME.sub("", _DATA_NAME.sub("", name)) or name
 
 
-def read_table_file(path: Path, source: str) -> RawTable:
-    """Read an uncompressed data file; `source` names it in messages."""
+def read_table_file(path: Path, source: str, options: CsvOptions | None = None) -> RawTable:
+    """Read an uncompressed data file; `source` names it in messages, `options` are for CSV and TSV."""
     kind = format_of(path.name)
     if kind in ("csv", "tsv"):
         from assay.data.read_delimited import read_delimited
 
-        return read_delimited(path, source, "\t" if kind == "tsv" else "")
+        return read_delimited(path, source, "\t" if kind == "tsv" else "", options)
     if kind == "arff":
         from assay.data.read_arff import read_arff
 

@@ -5,36 +5,83 @@ The rules, tried in this order on the values that are not missing:
 1. what the user declared (`kind`, `categories`) is taken;
 2. only numbers → numeric; more than 90 % numbers but not all → an error that asks for a declaration;
 3. exactly two values that are true/false, t/f or yes/no in any case → boolean;
-4. only ISO dates (`2024-05-17`, `2024-05-17 08:30:00Z`, …) → date, in UTC where no offset is given;
+4. only dates → date, in UTC where no offset is given; more than 90 % dates but not all → an error;
 5. few distinct values (at most 20, or 5 % of the rows), or repeated and short ones (distinct at most half of
    the rows, 30 characters on average) → categorical, with labels exactly as they stand;
 6. else text.
 
-In files without types (CSV, TSV) the values `MISSING` mean "missing", unless declared as a category. Strings
-of typed files (Parquet, ARFF) never become numbers. The target's strings are always categories. A column
-without any value is numeric. Categories are sorted, as numbers if all of them are.
+How numbers and dates may be written is in `numbers` and `dates`; which decimal mark and which order of dates a file
+uses, and which values mean "missing" in files without types (CSV, TSV), is in `style`. Strings of typed files
+(Parquet, ARFF) never become numbers. The target's strings are always categories. A column without any value is
+numeric. Categories without a declared order are sorted, as numbers if all of them are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from assay.data.parse import ISO_DATE, is_boolean_pair, parse_dates, parse_numbers, sort_labels, which_numbers
+from assay.data.dates import is_date_like, read_dates
+from assay.data.numbers import is_number_like, read_number_labels
+from assay.data.parse import NUMBER, is_boolean_pair, parse_numbers, sort_labels
 from assay.data.raw import RawColumn, RawTable, TypedColumn
+from assay.data.style import (
+    MISSING,
+    MISSING_IN_LABELS,
+    MISSING_IN_NUMBERS,
+    FileStyle,
+    LabelStudy,
+    study_labels,
+)
 from assay.data.table import MISSING_DATE, Array, Table, missing_mask
 from assay.data.task import Column, ColumnKind, Role
+from assay.data.written import Written
 from assay.errors import ConfigError, DataError
 from assay.plugins import suggest
 
-__all__ = ["MISSING", "infer_table", "labels_of"]
+__all__ = ["infer_table", "labels_of"]
 
-MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "None", "?"})
 _KINDS = ("numeric", "categorical", "boolean", "date", "text")
-_MOSTLY_NUMBERS = 0.9
+_MOSTLY = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """A column as distinct labels, the code of each row's label (-1 is missing), and what is known of it.
+
+    Attributes:
+        has_types: whether the file has types of its own, so that strings are meant as strings.
+        kind: as declared, or None.
+        dropped: labels that mean "missing" here, though they are none of the usual markers.
+    """
+
+    name: str
+    place: str
+    labels: list[str]
+    codes: Array
+    has_types: bool
+    kind: ColumnKind | None
+    is_target: bool
+    study: LabelStudy
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def n_values(self) -> int:
+        return int(np.count_nonzero(self.codes >= 0))
+
+    def without(self, missing: Collection[str]) -> _Labels:
+        """Return the column with more labels read as missing; spaces around a marker do not count."""
+        gone = [label for label in self.labels if label.strip() in missing]
+        if not gone:
+            return self
+        keep = [label for label in self.labels if label.strip() not in missing]
+        new = {label: code for code, label in enumerate(keep)}
+        codes = np.array([*(new.get(label, -1) for label in self.labels), -1], dtype=np.int32)[self.codes]
+        unusual = [label.strip() for label in gone if label.strip() not in MISSING]
+        return replace(self, labels=keep, codes=codes, dropped=(*self.dropped, *unusual))
 
 
 def infer_table(raw: RawTable, declared: Mapping[str, Mapping[str, Any]], target: str) -> Table:
@@ -43,141 +90,225 @@ def infer_table(raw: RawTable, declared: Mapping[str, Mapping[str, Any]], target
     for name in declared:
         if name not in names:
             raise ConfigError(f"Unknown column '{name}' declared for {raw.source}. {suggest(name, names)}")
-    columns, arrays = [], {}
-    for part in raw.columns:
-        said = declared.get(part.name, {})
-        column, values = _understand(part, said, raw.source, is_target=part.name == target)
+    parts = [_prepare(part, declared.get(part.name, {}), raw, part.name == target) for part in raw.columns]
+    style = FileStyle.from_columns((part.study for part in parts if isinstance(part, _Labels)), raw.csv)
+    columns, arrays, written = [], {}, Written()
+    for part in parts:
+        column, values = _encode(part, style, written) if isinstance(part, _Labels) else part
         if column.kind == "numeric":
             _refuse_infinite(column, values, raw.source)
-        role: Role = "target" if part.name == target else said.get("role", "feature")
+        role: Role = (
+            "target" if column.name == target else declared.get(column.name, {}).get("role", "feature")
+        )
         whole = column.kind == "numeric" and bool(np.all(np.mod(values, 1) == 0))
         columns.append(replace(column, role=role, integer=whole))
-        arrays[part.name] = values
-    return Table(tuple(columns), arrays)
+        arrays[column.name] = values
+    return Table(tuple(columns), arrays, (*raw.notes, *written.notes()))
 
 
-def _understand(
-    part: RawColumn, said: Mapping[str, Any], source: str, is_target: bool
-) -> tuple[Column, Array]:
+def _prepare(
+    part: RawColumn, said: Mapping[str, Any], raw: RawTable, is_target: bool
+) -> tuple[Column, Array] | _Labels:
+    """Return a column that is known already, or its labels with what they could be."""
     kind, categories = said.get("kind"), said.get("categories")
-    place = f"column '{part.name}' of {source}"
+    place = f"Column '{part.name}' of {raw.source}"
     if kind is not None and kind not in _KINDS:
-        raise ConfigError(f"Unknown kind '{kind}' for {place}. {suggest(str(kind), _KINDS)}")
+        raise ConfigError(
+            f"Unknown kind '{kind}' for column '{part.name}' of {raw.source}. {suggest(str(kind), _KINDS)}"
+        )
     if isinstance(part, TypedColumn):
         if categories is None and (kind is None or kind == part.column.kind):
             return part.column, part.values
         labels, codes = labels_of(part)
-        missing: frozenset[str] = frozenset()
+        has_types = True
     else:
         labels, codes = part.encode()
-        missing = MISSING if part.may_be_number else frozenset()
+        has_types = not part.may_be_number
+    usual = MISSING if raw.csv.missing is None else frozenset({"", *raw.csv.missing})
+    missing = frozenset() if has_types else usual
     if categories is not None:
         if kind not in (None, "categorical"):
             raise ConfigError(
-                f"Categories are given for {place}, whose kind is {kind}. Say 'kind: categorical'."
+                f"{place} has declared categories, but its kind is {kind}. Say 'kind: categorical'."
             )
         return _declared_categories(
             part.name, labels, codes, [str(item) for item in categories], missing, place
         )
-    labels, codes = _without_missing(labels, codes, missing)
-    numbers_allowed = isinstance(part, TypedColumn) or part.may_be_number
-    kind = kind or _infer_kind(labels, codes, place, numbers_allowed, is_target)
-    return _encode(part.name, kind, labels, codes, place)
+    found = _Labels(part.name, place, labels, codes, has_types, kind, is_target, LabelStudy()).without(
+        missing
+    )
+    if kind in ("categorical", "text", "boolean"):
+        return found
+    study = study_labels(found.labels)
+    if has_types and kind is None:
+        # Strings that a typed file holds as strings are never numbers, and dates only where there is no doubt.
+        is_certain = study.dates is not None and len(study.dates.orders) == 1
+        return replace(found, study=LabelStudy(dates=study.dates if is_certain else None))
+    found = replace(found, study=study)
+    return found if raw.csv.missing is not None else _without_unusual(found)
 
 
-def _without_missing(labels: list[str], codes: Array, missing: frozenset[str]) -> tuple[list[str], Array]:
-    keep = [label for label in labels if label not in missing]
-    if len(keep) == len(labels):
-        return labels, codes
-    new = {label: code for code, label in enumerate(keep)}
-    return keep, np.array([*(new.get(label, -1) for label in labels), -1], dtype=np.int32)[codes]
+def _without_unusual(part: _Labels) -> _Labels:
+    """Drop markers that mean "missing" only among certain values, such as a dash among numbers."""
+    if part.has_types:
+        return part
+    mostly = part.study.numbers or part.study.dates or _share(part, is_number_like) > _MOSTLY
+    if mostly:
+        return part.without(MISSING_IN_NUMBERS)
+    if part.is_target:
+        return part
+    return part.without(MISSING_IN_LABELS - ({"-"} if "+" in part.labels else set()))
 
 
-def _infer_kind(labels: list[str], codes: Array, place: str, numbers: bool, is_target: bool) -> ColumnKind:
-    n_values = int(np.count_nonzero(codes >= 0))
-    if not n_values:
+def _share(part: _Labels, is_such: Any) -> float:
+    """Return the share of the values that are such, apart from markers of missing values among numbers."""
+    counts = np.bincount(part.codes[part.codes >= 0], minlength=len(part.labels))
+    values = [
+        (label, count)
+        for label, count in zip(part.labels, counts, strict=True)
+        if label.strip() not in MISSING_IN_NUMBERS
+    ]
+    total = sum(count for _, count in values)
+    return sum(count for label, count in values if is_such(label)) / total if total else 0.0
+
+
+def _infer_kind(part: _Labels) -> ColumnKind:
+    if not part.n_values or part.study.numbers:
         return "numeric"
-    if numbers:
-        is_number = which_numbers(labels)
-        if is_number.all():
-            return "numeric"
-        row_is_number = np.append(is_number, False)[codes]
-        if np.count_nonzero(row_is_number) > _MOSTLY_NUMBERS * n_values:
-            row = int(np.flatnonzero((codes >= 0) & ~row_is_number)[0])
-            raise DataError(
-                f"{_capital(place)} holds numbers, but row {row + 1} has '{_cut(labels[codes[row]])}'. "
-                "Mend the "
-                "value, leave it empty if it is missing, or declare the column with 'kind: categorical'."
-            )
-    if is_target:
+    if not part.has_types:
+        _refuse_a_few(part, lambda label: bool(NUMBER.match(label)) or is_number_like(label), "numbers")
+        if all(NUMBER.match(label) or is_number_like(label) for label in part.labels):
+            return "numeric"  # some are infinite, which is refused later
+    if part.is_target:
         return "categorical"
-    if is_boolean_pair(labels):
+    if is_boolean_pair(part.labels):
         return "boolean"
-    if all(ISO_DATE.match(label) for label in labels) and parse_dates(labels) is not None:
+    if part.study.dates:
         return "date"
-    return "categorical" if _is_categorical(labels, codes, n_values) else "text"
+    if not part.has_types:
+        _refuse_a_few(part, lambda label: is_date_like(label) and _is_a_day(label), "dates")
+    return "categorical" if _is_categorical(part) else "text"
 
 
-def _is_categorical(labels: Sequence[str], codes: Array, n_values: int) -> bool:
-    if len(labels) <= max(20, 0.05 * n_values):
+def _is_a_day(label: str) -> bool:
+    return any(read_dates([label], order) is not None for order in ("dmy", "mdy", "ymd"))
+
+
+def _refuse_a_few(part: _Labels, is_such: Any, what: str) -> None:
+    """Refuse a column in which nearly all values are such but a few are not: hardly anybody means that."""
+    such = np.array([is_such(label) for label in part.labels], dtype=bool)
+    row_is_such = np.append(such, False)[part.codes]
+    if such.all() or np.count_nonzero(row_is_such) <= _MOSTLY * part.n_values:
+        return
+    row = int(np.flatnonzero((part.codes >= 0) & ~row_is_such)[0])
+    raise DataError(
+        f"{part.place} holds {what}, but row {row + 1} has '{_cut(part.labels[part.codes[row]])}'. Fix the "
+        "value, leave it empty if it is missing, or declare the column with 'kind: categorical'."
+    )
+
+
+def _is_categorical(part: _Labels) -> bool:
+    if len(part.labels) <= max(20, 0.05 * part.n_values):
         return True
-    lengths = np.array([len(label) for label in labels])
-    mean_length = float(lengths[codes[codes >= 0]].mean())
-    return len(labels) <= 0.5 * n_values and mean_length <= 30
+    lengths = np.array([len(label) for label in part.labels])
+    mean_length = float(lengths[part.codes[part.codes >= 0]].mean())
+    return len(part.labels) <= 0.5 * part.n_values and mean_length <= 30
 
 
-def _encode(name: str, kind: ColumnKind, labels: list[str], codes: Array, place: str) -> tuple[Column, Array]:
+def _encode(part: _Labels, style: FileStyle, written: Written) -> tuple[Column, Array]:
+    kind = part.kind or _infer_kind(part)
+    written.missing += [(part.name, label) for label in part.dropped]
     if kind == "categorical":
-        ordered = sort_labels(labels)
+        ordered = sort_labels(part.labels)
         new = {label: code for code, label in enumerate(ordered)}
-        lookup = np.array([*(new[label] for label in labels), -1], dtype=np.int32)
-        return Column(name, kind, categories=tuple(ordered)), lookup[codes]
+        lookup = np.array([*(new[label] for label in part.labels), -1], dtype=np.int32)
+        return Column(part.name, kind, categories=tuple(ordered)), lookup[part.codes]
     if kind == "numeric":
-        return Column(name, kind), np.append(_numbers(labels, codes, place), np.nan)[codes]
+        return Column(part.name, kind), np.append(_numbers(part, style, written), np.nan)[part.codes]
     if kind == "boolean":
-        if labels and not is_boolean_pair(labels, one_is_enough=True):
-            raise DataError(
-                f"{_capital(place)} is declared boolean, but its values are {_some(labels)}. "
-                "Use true and false, or declare it with 'kind: categorical'."
-            )
-        truth = [label.lower() in {"true", "t", "yes", "1"} for label in labels]
-        return Column(name, kind), np.array([*truth, -1], dtype=np.int8)[codes]
+        return Column(part.name, kind), np.array([*_booleans(part), -1], dtype=np.int8)[part.codes]
     if kind == "date":
-        dates = parse_dates(labels)
-        if dates is None:
-            raise DataError(
-                f"{_capital(place)} is declared as date, but not all of its values are ISO dates from 1678 "
-                "to "
-                f"2261: {_some(labels)}. Write them as YYYY-MM-DD, or declare it with 'kind: text'."
-            )
-        return Column(name, kind), np.append(dates, MISSING_DATE)[codes]
-    return Column(name, "text"), np.array([*labels, None], dtype=object)[codes]
+        return Column(part.name, kind), np.append(_dates(part, style, written), MISSING_DATE)[part.codes]
+    return Column(part.name, "text"), np.array([*part.labels, None], dtype=object)[part.codes]
 
 
-def _numbers(labels: list[str], codes: Array, place: str) -> Array:
-    numbers, problem, bad = parse_numbers(labels)
-    if problem:
-        row = int(np.flatnonzero(codes == bad)[0])
-        remedy = "'kind: categorical' if it is a label, 'role: ignore' if it is an identifier"
+def _booleans(part: _Labels) -> list[bool]:
+    if part.labels and not is_boolean_pair(part.labels, one_is_enough=True):
         raise DataError(
-            f"{_capital(place)}, row {row + 1}: '{_cut(labels[bad])}' {problem}. Mend the value, or declare "
-            f"the column with {remedy}."
+            f"{part.place} is declared boolean, but its values are {_some(part.labels)}. "
+            "Use true and false, or declare it with 'kind: categorical'."
         )
+    return [label.lower() in {"true", "t", "yes", "1"} for label in part.labels]
+
+
+def _numbers(part: _Labels, style: FileStyle, written: Written) -> Array:
+    study = part.study.numbers
+    decimal = style.decimal_for(study, part.place) if study else style.options.decimal or "point"
+    if study and study.mixes_units:
+        units = " and ".join(study.units) if len(study.units) > 1 else f"{study.units[0]} and none"
+        raise DataError(
+            f"{part.place} has values in different units: {units}. Write all of them in one unit, or declare the "
+            "column with 'kind: categorical'."
+        )
+    labels: Sequence[str | None] = part.labels
+    if decimal == "comma" or study is None or study.is_styled:
+        labels = read_number_labels(part.labels, decimal)
+        labels = [
+            text or (label if NUMBER.match(label) and decimal == "point" else None)
+            for text, label in zip(labels, part.labels, strict=True)
+        ]
+    for code, text in enumerate(labels):
+        if text is None:
+            _refuse_number(
+                part, code, f"is not a number with a decimal {decimal}" if study else "is not a number"
+            )
+    if study:
+        written.add_numbers(part.name, part.labels, decimal, study.units)
+    numbers, problem, bad = parse_numbers([text for text in labels if text is not None])
+    if problem:
+        _refuse_number(part, bad, problem)
     return numbers
+
+
+def _refuse_number(part: _Labels, code: int, problem: str) -> None:
+    row = int(np.flatnonzero(part.codes == code)[0])
+    remedy = "'kind: categorical' if it is a label, 'role: ignore' if it is an identifier"
+    raise DataError(
+        f"{part.place}, row {row + 1}: '{_cut(part.labels[code])}' {problem}. Fix the value, or declare "
+        f"the column with {remedy}."
+    )
+
+
+def _dates(part: _Labels, style: FileStyle, written: Written) -> Array:
+    study = part.study.dates
+    if study is None:
+        raise DataError(
+            f"{part.place} is declared as date, but not all of its values are dates of one form from 1678 to "
+            f"2261: {_some(part.labels)}. Write them as YYYY-MM-DD, or declare it with 'kind: text'."
+        )
+    order = style.order_for(study, part.place)
+    written.dates += [(part.name, order)] if study.example and study.orders != ("ymd",) else []
+    dates = read_dates(part.labels, order)
+    if dates is None:
+        raise DataError(
+            f"{part.place}: '{study.example}' and others are not all dates in the order {order}. Choose another "
+            "order with the csv option 'dates', or declare the column with 'kind: text'."
+        )
+    return dates
 
 
 def _declared_categories(
     name: str, labels: list[str], codes: Array, categories: list[str], missing: frozenset[str], place: str
 ) -> tuple[Column, Array]:
     if len(set(categories)) != len(categories):
-        raise ConfigError(f"The categories declared for {place} hold a label twice. Name each once.")
+        raise ConfigError(f"{place}: a label stands twice among the declared categories. Name each once.")
     known = {label: code for code, label in enumerate(categories)}
     for code, label in enumerate(labels):
         if label not in known and label not in missing:
             row = int(np.flatnonzero(codes == code)[0])
             raise DataError(
-                f"{_capital(place)}, row {row + 1}: '{_cut(label)}' is not among the declared categories "
-                f"({_some(categories)}). Add it to 'categories', or mend the value."
+                f"{place}, row {row + 1}: '{_cut(label)}' is not among the declared categories "
+                f"({_some(categories)}). Add it to 'categories', or fix the value."
             )
     lookup = np.array([*(known.get(label, -1) for label in labels), -1], dtype=np.int32)
     return Column(name, "categorical", categories=tuple(categories)), lookup[codes]
@@ -219,7 +350,3 @@ def _cut(label: str) -> str:
 def _some(labels: Sequence[str]) -> str:
     shown = ", ".join(f"'{_cut(label)}'" for label in labels[:5])
     return shown + (", …" if len(labels) > 5 else "")
-
-
-def _capital(place: str) -> str:
-    return place[0].upper() + place[1:]

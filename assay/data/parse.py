@@ -15,6 +15,7 @@ __all__ = [
     "is_boolean_pair",
     "parse_dates",
     "parse_numbers",
+    "parse_plain",
     "sort_labels",
     "which_numbers",
 ]
@@ -34,7 +35,7 @@ _NS_PER_MINUTE = 60_000_000_000
 
 def parse_numbers(labels: Sequence[str]) -> tuple[Array, str, int]:
     """Return the numbers, what is wrong with the first bad one (empty if all are good), and its position."""
-    numbers = _parse_plain(labels)
+    numbers = parse_plain(labels)
     if numbers is None:
         bad = next((position for position, label in enumerate(labels) if not NUMBER.match(label)), None)
         if bad is not None:
@@ -51,12 +52,12 @@ def parse_numbers(labels: Sequence[str]) -> tuple[Array, str, int]:
 
 def which_numbers(labels: Sequence[str]) -> Array:
     """Return which labels are numbers, infinite ones included."""
-    if _parse_plain(labels) is not None:
+    if parse_plain(labels) is not None:
         return np.ones(len(labels), dtype=bool)
     return np.fromiter((NUMBER.match(label) is not None for label in labels), dtype=bool, count=len(labels))
 
 
-def _parse_plain(labels: Sequence[str]) -> Array | None:
+def parse_plain(labels: Sequence[str]) -> Array | None:
     """Return the numbers if all labels are plain ones, without a pattern match per label: most columns are."""
     joined = "".join(labels)
     # Python also reads 1_000, nan, infinity and the digits of other scripts.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from assay.data.csv_options import CsvOptions
+from assay.data.parse import sort_labels
 from assay.data.table import Array
 from assay.data.task import Column
 from assay.errors import DataError
 
-__all__ = ["RawColumn", "RawTable", "StringColumn", "TypedColumn", "stack"]
+__all__ = ["RawColumn", "RawTable", "StringColumn", "TypedColumn", "stack", "with_sorted_labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +64,18 @@ RawColumn = StringColumn | TypedColumn
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """The columns of one or several files, and what to call them in a message."""
+    """The columns of one or several files, and what to call them in a message.
+
+    `csv` holds what the user said about the file; `notes` say how it was read where that is not the usual way.
+    `sorted_before` names the columns whose labels were sorted in version 1 of the table digest.
+    """
 
     source: str
     columns: tuple[RawColumn, ...]
     n_rows: int
+    csv: CsvOptions = field(default_factory=CsvOptions)
+    notes: tuple[str, ...] = ()
+    sorted_before: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
@@ -105,7 +114,19 @@ def stack(tables: Sequence[RawTable]) -> RawTable:
             )
     parts = [{column.name: column for column in table.columns} for table in tables]
     columns = tuple(_stack_column([part[name] for part in parts], tables) for name in names)
-    return RawTable(first.source, columns, sum(table.n_rows for table in tables))
+    notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    sorted_before = frozenset(name for table in tables for name in table.sorted_before)
+    n_rows = sum(table.n_rows for table in tables)
+    return RawTable(first.source, columns, n_rows, first.csv, notes, sorted_before)
+
+
+def with_sorted_labels(part: TypedColumn) -> TypedColumn:
+    """Return a categorical column with its labels sorted, as numbers if all of them are."""
+    labels = part.column.categories
+    ordered = sort_labels(labels)
+    position = {label: code for code, label in enumerate(ordered)}
+    new = np.array([*(position[label] for label in labels), -1], dtype=np.int32)
+    return TypedColumn(replace(part.column, categories=tuple(ordered)), new[part.values])
 
 
 def _stack_column(parts: list[RawColumn], tables: Sequence[RawTable]) -> RawColumn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from assay.data.arff_header import Attribute, read_header, unquote, unquoted_fields
 from assay.data.parse import NUMBER, parse_dates
 from assay.data.raw import RawColumn, RawTable, StringColumn, TypedColumn
-from assay.data.read_text import read_lines
+from assay.data.read_text import find_encoding, read_lines
 from assay.data.table import MISSING_DATE, Array
 from assay.data.task import Column
 from assay.errors import DataError
@@ -35,7 +36,12 @@ def read_arff(path: Path, source: str) -> RawTable:
     In sparse rows what is not written is 0, or the first label of a nominal attribute. Comments stand on
     lines of their own and begin with %. Relational attributes and instance weights are refused.
     """
-    numbered = enumerate(read_lines(path, source), start=1)
+    encoding, notes = find_encoding(path, source)
+    with closing(read_lines(path, source, encoding)) as lines:
+        return _read(enumerate(lines, start=1), source, tuple(notes))
+
+
+def _read(numbered: Iterator[tuple[int, str]], source: str, notes: tuple[str, ...]) -> RawTable:
     attributes = read_header(numbered, source)
     rows = _rows(numbered, attributes, source)
     parts: list[list[Any]] = [[] for _ in attributes]
@@ -49,7 +55,7 @@ def read_arff(path: Path, source: str) -> RawTable:
         ):
             part.append(_CONVERT[attribute.kind](attribute, values, numbers, source))
     columns = tuple(_column(attribute, part) for attribute, part in zip(attributes, parts, strict=True))
-    return RawTable(source, columns, n_rows)
+    return RawTable(source, columns, n_rows, notes=notes)
 
 
 def _rows(
@@ -71,7 +77,7 @@ def _rows(
         if len(row) != width:
             raise DataError(
                 f"{source}, line {number}: {len(row)} values where the header declares {width} attributes. "
-                "Quote values that hold a comma, or mend the row."
+                "Quote values that hold a comma, or fix the row."
             )
         yield number, row
 
@@ -85,7 +91,7 @@ def _sparse_row(text: str, absent: list[str], place: str) -> Row:
         match = _SPARSE.match(inner, position)
         if match is None:
             raise DataError(
-                f"{place}: '{inner[position : position + 30]}' is not 'INDEX VALUE'. Mend the sparse row."
+                f"{place}: '{inner[position : position + 30]}' is not 'INDEX VALUE'. Fix the sparse row."
             )
         index = int(match[1])
         if index >= len(row) or index <= last:
@@ -109,7 +115,7 @@ def _numeric(attribute: Attribute, values: Row, numbers: list[int], source: str)
                 raise DataError(
                     f"{source}, line {number}: '{value[:30]}' in numeric attribute '{attribute.name}' is "
                     "no number. "
-                    "Mend the value, write ? if it is missing, or declare the attribute as nominal."
+                    "Fix the value, write ? if it is missing, or declare the attribute as nominal."
                 ) from None
         raise
 
@@ -123,7 +129,7 @@ def _nominal(attribute: Attribute, values: Row, numbers: list[int], source: str)
         raise DataError(
             f"{source}, line {numbers[bad[0]]}: '{str(values[bad[0]])[:30]}' is not a declared label of "
             "attribute "
-            f"'{attribute.name}'. Add it to the labels in the header, or mend the value."
+            f"'{attribute.name}'. Add it to the labels in the header, or fix the value."
         )
     return result
 
@@ -146,7 +152,7 @@ def _date(attribute: Attribute, values: Row, numbers: list[int], source: str) ->
             raise DataError(
                 f"{source}, line {numbers[position]}: '{value[:30]}' in attribute '{attribute.name}' is "
                 "not a date "
-                f"like {wanted} from 1678 to 2261. Mend the value, or write ? if it is missing."
+                f"like {wanted} from 1678 to 2261. Fix the value, or write ? if it is missing."
             )
         result[position] = moment
     return result

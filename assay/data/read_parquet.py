@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.data.parse import sort_labels
-from assay.data.raw import RawColumn, RawTable, StringColumn, TypedColumn
+from assay.data.raw import RawColumn, RawTable, StringColumn, TypedColumn, with_sorted_labels
 from assay.data.table import MISSING_DATE, Array
 from assay.data.task import Column
 from assay.errors import DataError
@@ -20,9 +20,10 @@ _LARGEST_EXACT = 2**53
 
 
 def read_parquet(path: Path, source: str) -> RawTable:
-    """Read a file: dictionaries are categorical (labels sorted), null is missing, times without zone are UTC.
+    """Read a file: dictionaries are categorical in their declared order, null is missing, times without zone are UTC.
 
-    The index columns that pandas writes are left out: a row's number is not a feature.
+    Parquet keeps no order of labels that are numbers or booleans; they are sorted. The index columns that pandas
+    writes are left out: a row's number is not a feature.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -35,11 +36,18 @@ def read_parquet(path: Path, source: str) -> RawTable:
         raise DataError(f"{source} is not a readable Parquet file: {reason}. Write it again.") from error
     index, categorical = _pandas_says(table.schema.metadata or {})
     columns = tuple(
-        _column(name, column.dictionary_encode() if name in categorical else column, source)
+        _column(name, column, name in categorical, source)
         for name, column in zip(table.column_names, table.columns, strict=True)
         if name not in index
     )
-    return RawTable(source, columns, table.num_rows)
+    sorted_before = frozenset(
+        column.name for column in columns if isinstance(column, TypedColumn) and not _is_sorted(column.column)
+    )
+    return RawTable(source, columns, table.num_rows, sorted_before=sorted_before)
+
+
+def _is_sorted(column: Column) -> bool:
+    return list(column.categories) == sort_labels(column.categories)
 
 
 def _pandas_says(metadata: dict[bytes, bytes]) -> tuple[set[str], set[str]]:
@@ -53,13 +61,15 @@ def _pandas_says(metadata: dict[bytes, bytes]) -> tuple[set[str], set[str]]:
     return {name for name in index if name.startswith("__index_level_")}, categorical
 
 
-def _column(name: str, column: Any, source: str) -> RawColumn:
+def _column(name: str, column: Any, is_categorical: bool, source: str) -> RawColumn:
     import pyarrow as pa
     from pyarrow import types
 
     kind = column.type
     if types.is_dictionary(kind):
         return _dictionary(name, column, source)
+    if is_categorical:
+        return with_sorted_labels(_dictionary(name, column.dictionary_encode(), source))
     if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view":
         chunks = column.cast(pa.large_string()).chunks
         return StringColumn(name, tuple(chunks), may_be_number=False)
@@ -121,14 +131,14 @@ def _dates(name: str, column: Any, source: str) -> Array:
         stamps = column.cast(pa.timestamp("ns", tz=zone)).cast(pa.int64())
     except pa.ArrowInvalid as error:
         raise DataError(
-            f"Column '{name}' of {source} holds a time outside 1678–2261. Mend it, or write the column as "
+            f"Column '{name}' of {source} holds a time outside 1678–2261. Fix it, or write the column as "
             "a number."
         ) from error
     return _filled(stamps, MISSING_DATE).astype(np.int64)
 
 
 def _dictionary(name: str, column: Any, source: str) -> TypedColumn:
-    """Decode a dictionary column into sorted labels; the order in the file depends on who wrote it."""
+    """Decode a dictionary column; the labels of the first row group come first, in the order they have there."""
     import pyarrow as pa
 
     codes: list[Array] = []
@@ -138,11 +148,8 @@ def _dictionary(name: str, column: Any, source: str) -> TypedColumn:
         lookup = [-1 if label is None else known.setdefault(label, len(known)) for label in labels]
         indices = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
         codes.append(np.array([*lookup, -1], dtype=np.int32)[indices])
-    ordered = sort_labels(known)
-    position = {label: code for code, label in enumerate(ordered)}
-    new = np.array([*(position[label] for label in known), -1], dtype=np.int32)
-    values = new[np.concatenate(codes)] if codes else np.empty(0, dtype=np.int32)
-    return TypedColumn(Column(name, "categorical", categories=tuple(ordered)), values)
+    values = np.concatenate(codes) if codes else np.empty(0, dtype=np.int32)
+    return TypedColumn(Column(name, "categorical", categories=tuple(known)), values)
 
 
 def _label(item: Any, name: str, source: str) -> str | None:

@@ -1,64 +1,79 @@
-"""Open a text file so that a wrong encoding or a NUL byte is an error with its place."""
+"""Open a text file in its own encoding, so that a NUL byte is an error with its place."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from assay.errors import DataError
 
-__all__ = ["read_lines"]
+__all__ = ["find_encoding", "read_lines"]
 
-_FOREIGN_MARKS = {
-    codecs.BOM_UTF32_LE: "UTF-32LE",
-    codecs.BOM_UTF32_BE: "UTF-32BE",
-    codecs.BOM_UTF16_LE: "UTF-16LE",
-    codecs.BOM_UTF16_BE: "UTF-16BE",
+# The longer marks come first: that of UTF-32 begins like that of UTF-16.
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
 }
+_WESTERN = "cp1252"
+_BLOCK = 1 << 20
 
 
-def read_lines(path: Path, source: str) -> Iterator[str]:
-    r"""Yield the lines of a UTF-8 file (with or without a byte order mark), ends kept as they are.
+def find_encoding(path: Path, source: str, wanted: str = "") -> tuple[str, list[str]]:
+    """Return the encoding of a file, and a note if it is not UTF-8.
 
-    Lines end with \n, \r or \r\n. `source` names the file in messages.
+    A byte order mark decides; else a file that is not valid UTF-8 is taken for Windows-1252, of which Latin-1 is a
+    part. `wanted` is taken as it is, if the whole file can be read so.
     """
     with path.open("rb") as stream:
         start = stream.read(4)
-    for mark, encoding in _FOREIGN_MARKS.items():
-        if start.startswith(mark):
-            raise DataError(_encoding_message(source, 0, 1, encoding))
-    number = 0
-    with path.open(encoding="utf-8-sig", newline="") as text:
-        try:
-            for number, line in enumerate(text, start=1):
-                if "\0" in line:
-                    raise DataError(
-                        f"{source}, line {number}: a NUL byte. The file is binary or damaged; "
-                        "save it as plain UTF-8 text."
-                    )
-                yield line
-        except UnicodeDecodeError as error:
-            offset, line_number = _first_bad_byte(path)
-            raise DataError(_encoding_message(source, offset, line_number, "latin-1")) from error
+    by_mark = next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), "")
+    encoding = wanted or by_mark or "utf-8"
+    if encoding == "utf-8" and by_mark == "utf-8-sig":
+        encoding = by_mark
+    bad = _first_bad_byte(path, encoding)
+    if bad is None:
+        return encoding, [] if encoding in ("utf-8", "utf-8-sig") else [f"encoding {encoding}"]
+    if wanted or by_mark:
+        raise DataError(
+            f"{source} is not {encoding.removesuffix('-sig')}: byte {bad} cannot be read. Name its encoding: "
+            "`--csv encoding=latin-1` (in a suite file `csv: {encoding: latin-1}`), or save it as UTF-8."
+        )
+    western = _WESTERN if _first_bad_byte(path, _WESTERN) is None else "latin-1"
+    return western, [f"encoding {western}, because it is not UTF-8"]
 
 
-def _encoding_message(source: str, offset: int, line: int, guess: str) -> str:
-    return (
-        f"{source} is not UTF-8: byte {offset} (line {line}) cannot be read. Save it as UTF-8, "
-        f"for example with `iconv -f {guess} -t UTF-8`."
-    )
-
-
-def _first_bad_byte(path: Path) -> tuple[int, int]:
-    """Return the offset and the line of the first byte that is not UTF-8."""
-    offset, line = 0, 1
+def _first_bad_byte(path: Path, encoding: str) -> int | None:
+    """Return the offset at which a file cannot be read in an encoding, or None."""
+    # The mark of UTF-8 counts as three bytes here, so that offsets are those of the file.
+    decoder = codecs.getincrementaldecoder(encoding.removesuffix("-sig"))()
+    offset = 0
     with path.open("rb") as stream:
-        for raw in stream:
+        while True:
+            block = stream.read(_BLOCK)
+            pending = len(decoder.getstate()[0])
             try:
-                raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                return offset + error.start, line
-            offset += len(raw)
-            line += 1
-    return offset, line
+                decoder.decode(block, final=not block)
+            except UnicodeError as error:
+                return offset - pending + getattr(error, "start", 0)
+            if not block:
+                return None
+            offset += len(block)
+
+
+def read_lines(path: Path, source: str, encoding: str = "utf-8-sig") -> Generator[str, None, None]:
+    r"""Yield the lines of a file, ends kept as they are.
+
+    Lines end with \n, \r or \r\n. `source` names the file in messages.
+    """
+    with path.open(encoding=encoding, newline="") as text:
+        for number, line in enumerate(text, start=1):
+            if "\0" in line:
+                raise DataError(
+                    f"{source}, line {number}: a NUL byte. The file is binary or damaged; "
+                    "save it as plain UTF-8 text."
+                )
+            yield line

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_METRICS", "FoldData", "TaskData", "broken", "fold_data", "load", "resolve"]
 
 _log = logging.getLogger(__name__)
-_FORMAT = 1
+_FORMAT = 2
 DEFAULT_METRICS: Mapping[TaskType, tuple[str, ...]] = {
     "binary": ("auc", "logloss", "acc", "balacc"),
     "multiclass": ("logloss", "acc", "balacc"),
@@ -196,6 +196,8 @@ def _make(request: TaskRequest, loaded: Loaded, settings: Settings) -> tuple[Tas
         facts=draft.facts,
         licence=loaded.licence,
         origin=loaded.origin,
+        data_digest_v1=draft.data_digest_v1,
+        notes=(f"{loaded.raw.source} was read with {'; '.join(table.notes)}.",) if table.notes else (),
     )
     return task, TaskData(table, splits)
 

@@ -36,10 +36,14 @@ DTYPES: Mapping[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of equal length in the canonical encoding; never changed once made."""
+    """Columns of equal length in the canonical encoding; never changed once made.
+
+    `notes` say how the file was read where that is not the usual way (a decimal comma, for example).
+    """
 
     columns: tuple[Column, ...]
     arrays: Mapping[str, Array]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

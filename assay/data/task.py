@@ -51,6 +51,7 @@ class TaskRequest:
         train, test: for `file`: one file per fold, in fold order, when the user made the split.
         metrics_by_type: metrics for the type that the task turns out to have, where `metrics` is empty.
         columns: per column name, any of `kind`, `role`, `categories`.
+        csv: how a CSV or TSV file is written (see `CsvOptions`), where the file leaves it open.
         split: a split as in a suite file, for example `{"kind": "cv", "folds": 10}`; empty for the default.
         positive: the class that counts as positive in a binary task (it becomes the last class).
     """
@@ -68,11 +69,14 @@ class TaskRequest:
     split: Mapping[str, Any] = field(default_factory=dict)
     positive: str = ""
     where: str = ""
+    csv: Mapping[str, Any] = field(default_factory=dict)
 
     def digest(self) -> str:
         """Return a digest of everything said, except the place it was said in."""
         said = asdict(self)
         del said["where"]
+        if not self.csv:
+            del said["csv"]  # requests of files that need no options have the digest they always had
         return hashlib.sha256(json.dumps(said, sort_keys=True, default=list).encode()).hexdigest()
 
 
@@ -80,9 +84,11 @@ class TaskRequest:
 class Task:
     """A dataset with a target, a type, metrics and fixed splits; known by its digests, read only on demand.
 
-    `metrics[0]` is the one frameworks are asked to optimise, so it is part of the identity; the others
-    are only computed. `problem` is set, and the digests derive from the request, when the task could
-    not be read: its jobs end as `data` rows.
+    `metrics[0]` is the one frameworks are asked to optimise, so it is part of the identity; the others are only
+    computed. `notes` say how a file was read, where that is not the usual way. `problem` is set, and the digests
+    derive from the request, when the task could not be read: its jobs end as `data` rows. `data_digest_v1` is the
+    digest that version 1 gave the same table, where it differs (see `assay.data.digest`), and `known_as` the whole
+    identity by which an older store knows the task.
     """
 
     name: str
@@ -101,12 +107,23 @@ class Task:
     licence: str = ""
     origin: str = ""
     problem: str = ""
+    notes: tuple[str, ...] = ()
+    data_digest_v1: str = ""
+    known_as: str = ""
 
     @property
     def digest(self) -> str:
         """Return the identity of what is to be learned: data, splits, features, target, type, classes, metric."""
+        return self.known_as or self._identity(self.data_digest)
+
+    @property
+    def digest_v1(self) -> str:
+        """Return the identity by version 1 of the table digest; empty where it is the same."""
+        return self._identity(self.data_digest_v1) if self.data_digest_v1 else ""
+
+    def _identity(self, data_digest: str) -> str:
         parts = [
-            self.data_digest,
+            data_digest,
             self.split_digest,
             [column.name for column in self.features],
             self.target,
@@ -131,6 +148,7 @@ class Task:
         data = dict(value)
         data["metrics"] = tuple(data["metrics"])
         data["classes"] = tuple(data["classes"])
+        data["notes"] = tuple(data.get("notes", ()))
         data["columns"] = tuple(
             Column(**{**column, "categories": tuple(column["categories"])}) for column in data["columns"]
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 
 from assay.data.task import Fold, Task
 from assay.errors import ConfigError
@@ -11,7 +11,7 @@ from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import Constraint
 from assay.jobs.job import DEFAULT_SEED, Job, JobGroup
 
-__all__ = ["Cost", "Plan", "cost", "plan_jobs"]
+__all__ = ["Cost", "Plan", "cost", "plan_jobs", "with_earlier_digests"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,33 @@ def plan_jobs(
     )
     jobs = [group.job(chosen[i][j]) for _, _, i, j in order for group in groups[i] if group is not None]
     return Plan(tuple(jobs), tuple(tasks), tuple(frameworks), constraint, unsuited)
+
+
+def with_earlier_digests(plan: Plan, is_known: Callable[[str], bool]) -> Plan:
+    """Return the plan with the tasks that a store knows by version 1 of their digest under that identity.
+
+    So the rows that such a store has are found, and jobs that come later are compared with them. `is_known` says
+    whether the store has a task of that digest.
+    """
+    renamed = {
+        task.digest: replace(task, known_as=task.digest_v1)
+        for task in plan.tasks
+        if task.digest_v1 and not task.known_as and is_known(task.digest_v1)
+    }
+    if not renamed:
+        return plan
+    jobs = tuple(
+        _rekeyed(job, plan, renamed[job.task_digest]) if job.task_digest in renamed else job
+        for job in plan.jobs
+    )
+    return replace(plan, jobs=jobs, tasks=tuple(renamed.get(task.digest, task) for task in plan.tasks))
+
+
+def _rekeyed(job: Job, plan: Plan, task: Task) -> Job:
+    parts = job.framework, job.version, job.params
+    framework = next(spec for spec in plan.frameworks if (spec.name, spec.version, spec.params) == parts)
+    fold = next(fold for fold in task.folds if (fold.repeat, fold.fold) == (job.repeat, job.fold))
+    return JobGroup(framework, task, job.constraint, job.run_seed).job(fold)
 
 
 def _folds(task: Task, constraint: Constraint, wanted: Collection[int] | None) -> list[Fold]:

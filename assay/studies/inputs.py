@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from assay.api import load_suite, load_tasks
 from assay.data.table import MISSING_DATE
 from assay.errors import ConfigError, DataError
 from assay.metrics import get_metric
 from assay.plugins import suggest
 from assay.settings import Settings
+from assay.suites.suite import Suite
 
 __all__ = ["SearchData", "open_data"]
 
@@ -87,7 +90,12 @@ def _bytes(column: Any) -> bytes:
 
 
 def open_data(
-    data: Any, target: Any, groups: Any, metric: str, settings: Settings | None = None
+    data: Any,
+    target: Any,
+    groups: Any,
+    metric: str,
+    settings: Settings | None = None,
+    csv: Mapping[str, Any] | None = None,
 ) -> SearchData:
     """Return what is to be searched on.
 
@@ -97,12 +105,14 @@ def open_data(
         groups: the name of a column, or (N) names of groups.
         metric: says whether the target is classes or values. If it is empty, numbers of more than two kinds are values.
         settings: for files.
+        csv: how a CSV file is written, as in `assay.load_suite`.
     """
     notes: tuple[str, ...] = ()
     if isinstance(data, str | Path):
         name = str(data)
         kept = groups if isinstance(groups, str) else ""
-        x, y, is_number, notes = _of_file(data, target, kept, settings or Settings.from_environment())
+        suite = load_suite(data, _target_name(data, target), settings, csv)
+        x, y, is_number, notes = _of_suite(suite, bool(target), kept, settings or Settings.from_environment())
         notes = (*notes, *_said_of_order(x))
     else:
         name = "the data"
@@ -131,20 +141,23 @@ def open_data(
     return SearchData(name, x, labels, classes, group_values, notes)
 
 
-def _of_file(
-    source: str | Path, target: Any, groups: str, settings: Settings
-) -> tuple[Any, Any, bool, tuple[str, ...]]:
-    """Return columns, target, whether that is a number, and notes; text columns stay out, but not that of groups."""
-    from assay.api import load_suite, load_tasks
-    from assay.data.resolve import load
-
+def _target_name(source: str | Path, target: Any) -> str | None:
     if target is not None and not isinstance(target, str):
         raise ConfigError(f"The target of {source} is the name of a column, not {type(target).__name__}.")
-    tasks = load_tasks(load_suite(source, target, settings), settings)
+    return target
+
+
+def _of_suite(
+    suite: Suite, has_target: bool, groups: str, settings: Settings
+) -> tuple[Any, Any, bool, tuple[str, ...]]:
+    """Return columns, target, whether that is a number, and notes; text columns stay out, but not that of groups."""
+    from assay.data.resolve import load
+
+    tasks = load_tasks(suite, settings)
     if len(tasks) > 1:
         names = ", ".join(task.name for task in tasks[:5])
         raise ConfigError(
-            f"{source} has {len(tasks)} tasks ({names} …): a search is on one. Name a data file."
+            f"{suite.name} has {len(tasks)} tasks ({names} …): a search is on one. Name a data file."
         )
     task = tasks[0]
     table = load(task, settings).table
@@ -155,7 +168,11 @@ def _of_file(
     }
     text = [one.name for one in task.features if one.kind == "text" and one.name != groups]
     notes = (f"Left out, because they are text: {', '.join(text)}.",) if text else ()
-    notes = notes if target else (f"The target is '{task.target}': none was named.", *notes)
+    notes = (
+        (*task.notes, *notes)
+        if has_target
+        else (*task.notes, f"The target is '{task.target}': none was named.", *notes)
+    )
     y = columns.pop(task.target)
     is_number = table.column(task.target).kind == "numeric"
     return pd.DataFrame(columns), np.asarray(y) if is_number else _labels(y), is_number, notes

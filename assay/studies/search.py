@@ -116,6 +116,7 @@ def search(
     options: Options | None = None,
     progress: Callable[[int, int], None] | None = None,
     settings: Settings | None = None,
+    csv: Mapping[str, Any] | None = None,
     **said: Any,
 ) -> SearchResult:
     """Find the best of many configurations by cross-validation, fit it, and say how good it is on new rows.
@@ -138,6 +139,7 @@ def search(
         options: of the interval.
         progress: called after each piece of work with how many are done, and of how many.
         settings: folders of Assay, for files.
+        csv: how a CSV file is written, as in `assay.load_suite`.
         said: fields of the options by name (`alpha=0.1`, `side="two"`), which go before `options`.
 
     Raises:
@@ -146,7 +148,7 @@ def search(
     began = time.monotonic()
     wanted = replace(options or Options(), **said)
     _check(method, folds, repeats, jobs, seed)
-    rows = open_data(data, target, groups, metric, settings)
+    rows = open_data(data, target, groups, metric, settings, csv)
     named = metric or ("rmse" if rows.is_value else "auc")
     tried = _configurations(configurations, seed, prepare_columns)
     split, notes = fold_rows(rows, folds, repeats, seed)

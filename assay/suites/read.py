@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from assay.data.border import SECOND_WORD, validated
+from assay.data.csv_options import parse_csv_options
 from assay.data.formats import FORMATS, format_of, is_archive, stem_of
 from assay.data.split_spec import parse_split
 from assay.data.task import TaskRequest, TaskType
@@ -42,6 +43,7 @@ class _Defaults(_Strict):
     metrics: list[str] | dict[TaskType, list[str]] | None = None
     metric: str | None = Field(default=None, json_schema_extra=SECOND_WORD)
     split: dict[str, Any] = Field(default_factory=dict)
+    csv: dict[str, Any] = Field(default_factory=dict)
     positive: str = ""
 
     @field_validator("metrics", mode="before")
@@ -135,6 +137,8 @@ def _request(item: Any, number: int, defaults: _Defaults, path: Path) -> TaskReq
     split = entry.split if "split" in entry.model_fields_set or comes_split else defaults.split
     if split:
         parse_split(split, where)
+    csv = {**defaults.csv, **entry.csv}
+    parse_csv_options(csv, where)
     metrics = _metrics(entry, where) or _metrics(defaults, f"in {path.name}, defaults")
     ref, file = _place(entry, path, where)
     return TaskRequest(
@@ -153,6 +157,7 @@ def _request(item: Any, number: int, defaults: _Defaults, path: Path) -> TaskReq
         split=split,
         positive=entry.positive or defaults.positive,
         where=where,
+        csv=csv,
     )
 
 

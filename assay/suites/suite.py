@@ -57,17 +57,23 @@ def list_suites() -> tuple[str, ...]:
     return (*built_in, *sorted(set(entry_point_names("suites")) - set(built_in)))
 
 
-def find_suite(name: str, settings: Settings, target: str | None = None) -> Suite:
+def find_suite(
+    name: str, settings: Settings, target: str | None = None, csv: Mapping[str, Any] | None = None
+) -> Suite:
     """Return the suite that `name` means.
 
     A built-in name, a name from the entry points `assay.suites` (a path or a function that returns one), a
     YAML file, `openml/s/ID` or `openml/t/ID` (also `test.openml/…`), a reference such as `bundled/iris`, or a
-    data file, folder or archive, for which `target` may name the target column.
+    data file, folder or archive, for which `target` may name the target column and `csv` say how it is written.
     """
     path = Path(name)
     is_yaml = path.suffix.lower() in (".yaml", ".yml")
     if not is_yaml and path.exists() and name not in list_suites():
-        return _data_suite(path, target)
+        return _data_suite(path, target, csv or {})
+    if csv:
+        raise ConfigError(
+            f"CSV options are given with '{name}', which is not a data file. State them in the suite: csv: {{…}}."
+        )
     if target:
         if path.suffix and not is_yaml:
             raise ConfigError(f"There is no file '{name}'. Give the path of a data file.")
@@ -102,11 +108,13 @@ def read_suite(path: Path) -> Suite:
     return suite_from(load_yaml(path), path)
 
 
-def _data_suite(path: Path, target: str | None) -> Suite:
+def _data_suite(path: Path, target: str | None, csv: Mapping[str, Any]) -> Suite:
+    from assay.data.csv_options import parse_csv_options
     from assay.data.formats import stem_of
 
+    parse_csv_options(csv, f"for {path.name}")
     name = stem_of(path.name)
-    request = TaskRequest("file", name=name, path=str(path.absolute()), target=target or "")
+    request = TaskRequest("file", name=name, path=str(path.absolute()), target=target or "", csv=csv)
     return Suite(name, (request,), origin=path.name)
 
 

@@ -14,9 +14,11 @@ import pytest
 from assay.data.digest import digest_splits, digest_table
 from assay.data.formats import read_table_file
 from assay.data.infer import infer_table
-from assay.data.raw import RawTable, StringColumn
+from assay.data.raw import RawTable, StringColumn, TypedColumn, with_sorted_labels
+from assay.data.resolve import resolve
 from assay.data.table import Table
-from assay.data.task import Column
+from assay.data.task import Column, TaskRequest
+from assay.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 CSV = "x,day,who,flag\n0.1,2024-02-29,Ann,true\n1e-5,2024-03-01 10:00:00+02:00,Bob,false\n,,?,true\n-0.0,NA,ann,\n"
@@ -114,16 +116,27 @@ def test_same_values_in_csv_and_compressed_csv_have_one_digest(tmp_path: Path) -
 
 
 def test_digests_are_those_of_earlier_versions(tmp_path: Path) -> None:
-    """These constants may only change together with the format version in the digest."""
+    """These constants may only change together with the version of the digest, and tasks know the earlier ones."""
     (tmp_path / "a.csv").write_text(CSV)
     write_parquet(tmp_path / "a.parquet")
     assert (
         digest_file(tmp_path / "a.csv") == "3482d2d8476073609f9e0079c1174af0f8abe51af5dd9b7abe2bcfed1166529c"
     )
-    assert (
-        digest_file(tmp_path / "a.parquet")
-        == "232fd096ccedd3d130d3d5ff03ca25d632fc2085bccd8f473434fd81275981d3"
-    )
+    raw = read_table_file(tmp_path / "a.parquet", "a.parquet")
+    table = infer_table(raw, {}, "")
+    assert digest_table(table) == "460766134738310e792e7475f856f29299f1c466a3d451cee86bf30143be022a"
+    assert raw.sorted_before == {"who"}
+    part = with_sorted_labels(TypedColumn(table.column("who"), table.arrays["who"]))
+    columns = tuple(part.column if column.name == "who" else column for column in table.columns)
+    version_1 = digest_table(Table(columns, {**table.arrays, "who": part.values}))
+    assert version_1 == "232fd096ccedd3d130d3d5ff03ca25d632fc2085bccd8f473434fd81275981d3"
+
+
+def test_a_table_whose_labels_are_sorted_has_one_digest_in_both_versions(tmp_path: Path) -> None:
+    labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0]), pa.array(["a", "b", "c"]))
+    pq.write_table(pa.table({"x": labels, "y": pa.array([1.5, 2, 3, 4])}), tmp_path / "a.parquet")
+    settings = Settings(cache=tmp_path / "cache", state=tmp_path / "state")
+    assert resolve(TaskRequest("file", path=str(tmp_path / "a.parquet")), settings).data_digest_v1 == ""
 
 
 OTHER_VERSIONS = """

@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from assay.data.infer import MISSING, infer_table
+from assay.data.infer import infer_table
 from assay.data.raw import RawTable, StringColumn, TypedColumn, stack
+from assay.data.style import MISSING
 from assay.data.table import MISSING_DATE, Table
 from assay.data.task import Column
 from assay.errors import ConfigError, DataError
@@ -111,7 +112,7 @@ def test_declared_kinds_are_taken() -> None:
     ("values", "said", "message"),
     [
         (["a", "b"], {"kind": "boolean"}, "declared boolean, but its values are 'a', 'b'"),
-        (["yesterday"], {"kind": "date"}, "not all of its values are ISO dates"),
+        (["yesterday"], {"kind": "date"}, "not all of its values are dates"),
         (["a", "c"], {"categories": ["a", "b"]}, r"row 2: 'c' is not among the declared categories"),
     ],
 )
@@ -126,8 +127,8 @@ def test_declaration_that_the_values_contradict_is_a_data_error(
     ("said", "message"),
     [
         ({"kind": "numerical"}, "Did you mean 'numeric'"),
-        ({"categories": ["a", "a"]}, "hold a label twice"),
-        ({"kind": "numeric", "categories": ["a"]}, "whose kind is numeric"),
+        ({"categories": ["a", "a"]}, "a label stands twice"),
+        ({"kind": "numeric", "categories": ["a"]}, "but its kind is numeric"),
     ],
 )
 def test_declaration_that_means_nothing_is_a_config_error(said: dict[str, Any], message: str) -> None:
