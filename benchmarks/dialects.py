@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from assay.data.raw import TypedColumn
 from assay.data.style import MISSING, MISSING_IN_LABELS, MISSING_IN_NUMBERS
 from assay.data.table import Table, missing_mask
 from assay.data.task import Column
+from assay.errors import DataError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 MOST_ROWS = 5000
@@ -45,6 +47,7 @@ CAUSES = {
     "label means missing": "a label is one of the markers of missing values",
     "labels are text": "the labels are too many or too long for a categorical column",
     "text is labels": "the strings are few enough for a categorical column",
+    "mostly numbers": "nearly all labels are numbers; the file is refused until the column is declared categorical",
     "15 digits": "R writes 15 significant digits",
     "no order": "a CSV file declares no order of categories, so that they are sorted, and names only those that occur",
 }
@@ -100,10 +103,24 @@ def compare_set(path: Path, folder: Path) -> tuple[Table, list[Difference]]:
         file = folder / f"copy-{number}.{ending}"
         if not write(frame, table, file):
             continue
-        again = infer_table(read_table_file(file, file.name), {}, "")
+        again, refused = read_again(file, table)
+        found += [Difference(path.stem, dialect, name, "refused", "mostly numbers") for name in refused]
         found += compare_tables(path.stem, dialect, table, again)
         file.unlink()
     return table, found
+
+
+def read_again(file: Path, table: Table) -> tuple[Table, list[str]]:
+    """Read a file; columns that are refused because nearly all of their labels are numbers are declared."""
+    declared: dict[str, dict[str, str]] = {}
+    while True:
+        try:
+            return infer_table(read_table_file(file, file.name), declared, ""), list(declared)
+        except DataError as error:
+            refused = re.match(r"Column '(.*)' of .* holds numbers, but row", str(error))
+            if refused is None or refused[1] in declared or table.column(refused[1]).kind != "categorical":
+                raise
+            declared[refused[1]] = {"kind": "categorical"}
 
 
 def compare_tables(dataset: str, dialect: str, table: Table, again: Table) -> Iterable[Difference]:
@@ -278,7 +295,7 @@ def write_r(frame: Any, table: Table, path: Path) -> bool:
     if shutil.which("Rscript") is None:
         return False
     plain = path.with_suffix(".plain.csv")
-    frame.to_csv(plain, index=False, na_rep="<absent>", quoting=csv.QUOTE_NONNUMERIC)
+    frame.to_csv(plain, index=False, na_rep="<absent>")
     kinds = ",".join(
         f'"{"numeric" if column.kind == "numeric" else "character"}"' for column in table.columns
     )

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from assay.settings import Settings
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the tests locks and state of their own, so that other runs on the machine do not matter to them.
+
+    Workers of one test run share them: they do run side by side on one machine.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        folder = tempfile.mkdtemp(prefix="assay-tests-")
+        os.environ["ASSAY_LOCKS"], os.environ["ASSAY_STATE"] = f"{folder}/locks", f"{folder}/state"
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import os
 import platform
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,8 +30,6 @@ __all__ = [
     "strict_problem",
     "this_machine",
 ]
-
-LOCKS = "assay-cores"
 
 
 @dataclass(frozen=True)
@@ -163,18 +160,17 @@ class CoreClaim:
             os.close(descriptor)
 
 
-def claim_cores(count: int, machine: Machine, folder: Path | None = None) -> CoreClaim | None:
-    """Claim cores machine-wide by one lock each, or return None when not enough are free.
+def claim_cores(count: int, machine: Machine, folder: Path) -> CoreClaim | None:
+    """Claim cores by one lock each in a folder, or return None when not enough are free.
 
     Hyper-thread siblings go together where there is a choice.
     """
-    place = folder or Path(tempfile.gettempdir(), LOCKS)
     with contextlib.suppress(FileExistsError):
-        place.mkdir(parents=True)
-        place.chmod(0o1777)
+        folder.mkdir(parents=True)
+        folder.chmod(0o1777)
     held: dict[int, int] = {}
     for core in machine.cores:
-        descriptor = _try_lock(place / f"{core}.lock")
+        descriptor = _try_lock(folder / f"{core}.lock")
         if descriptor is not None:
             held[core] = descriptor
     if len(held) < count:

@@ -196,7 +196,7 @@ class _Run:
         if self.options.oversubscribe:
             count = min(job.constraint.cores, len(self.machine.cores))
             return CoreClaim(self.machine.cores[:count], ())
-        return claim_cores(job.constraint.cores, self.machine)
+        return claim_cores(job.constraint.cores, self.machine, self.settings.locks)
 
     def _start(self, claim: Claim, cores: CoreClaim, memory_mb: int) -> None:
         job = claim.job

@@ -136,6 +136,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+def fill_until_ended(ballast: Path, process: subprocess.Popen[str]) -> None:
+    """Keep a disk full: jobs that end give space back, in which others could finish."""
+    with open(ballast, "wb", buffering=0) as file:
+        while process.poll() is None:
+            try:
+                while True:
+                    file.write(b"\0" * 4096)
+            except OSError:
+                time.sleep(0.001)
+
+
 def test_a_full_disk_is_a_clear_error_and_the_store_stays_valid(
     environ: dict[str, str], tmp_path: Path, small_disk: Path
 ) -> None:
@@ -143,12 +154,7 @@ def test_a_full_disk_is_a_clear_error_and_the_store_stays_valid(
     process = start(environ, small_disk / "store", "-p", "1")
     while process.poll() is None and not list(small_disk.glob("store/jobs/*/*/attempts/*/verdict.json")):
         time.sleep(0.02)
-    with open(ballast, "wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(b"\0" * 4096)
-        except OSError:
-            pass
+    fill_until_ended(ballast, process)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 2, errors
     assert "full" in errors or "No space left" in errors
