@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from assay.data.csv_options import DELIMITERS, CsvOptions
 from assay.data.dates import is_date_like
 from assay.data.numbers import is_number_like
+from assay.data.parse import parse_plain
 from assay.data.style import MISSING, MISSING_IN_NUMBERS
 from assay.errors import DataError
 
@@ -132,9 +133,10 @@ def _vote(cell: str, below: Sequence[str]) -> str:
     values = [value for value in values if value not in MISSING and value not in MISSING_IN_NUMBERS]
     if not values or cell in MISSING:
         return ""
-    for is_such in (is_number_like, is_date_like):
-        if all(is_such(value) for value in values):
-            return "value" if is_such(cell) else "name"
+    if parse_plain(values) is not None or all(map(is_number_like, values)):
+        return "value" if is_number_like(cell) else "name"
+    if all(map(is_date_like, values)):
+        return "value" if is_date_like(cell) else "name"
     if len(set(values)) > len(values) / 2:
         return ""
     return "value" if cell in values else "new label"

@@ -257,11 +257,9 @@ def _numbers(part: _Labels, style: FileStyle, written: Written) -> Array:
             text or (label if NUMBER.match(label) and decimal == "point" else None)
             for text, label in zip(labels, part.labels, strict=True)
         ]
-    for code, text in enumerate(labels):
-        if text is None:
-            _refuse_number(
-                part, code, f"is not a number with a decimal {decimal}" if study else "is not a number"
-            )
+        if None in labels:
+            problem = f"is not a number with a decimal {decimal}" if study else "is not a number"
+            _refuse_number(part, labels.index(None), problem)
     if study:
         written.add_numbers(part.name, part.labels, decimal, study.units)
     numbers, problem, bad = parse_numbers([text for text in labels if text is not None])
