@@ -67,7 +67,7 @@ class Analysis:
         wanted: which rows to look at.
         impute: what a failure counts as.
         impute_not_own: whether `setup`, `lost` and `data` count as failures too.
-        include_marked: whether to rank what cannot be evaluated cleanly.
+        include_excluded: whether to rank what cannot be evaluated cleanly.
         seed: of draws and permutations.
     """
 
@@ -78,7 +78,7 @@ class Analysis:
     wanted: Filter = field(default_factory=Filter)
     impute: Policy = "constant"
     impute_not_own: bool = False
-    include_marked: bool = False
+    include_excluded: bool = False
     seed: int = 0
 
     @cached_property
@@ -99,7 +99,7 @@ class Analysis:
     @cached_property
     def _compared(self) -> tuple[FoldScores, Notes]:
         """What can be ranked, and what is to be said about what cannot."""
-        found, marked = self.folds.ranked(self.include_marked)
+        found, marked = self.folds.ranked(self.include_excluded)
         whole, holes = found.complete()
         if not whole.tasks:
             raise UserError(
@@ -120,7 +120,7 @@ class Analysis:
         """Return the standings; frameworks that cannot be ranked are in it too."""
         shown = list(dict.fromkeys(self.table["label"]))
         board = make_leaderboard(
-            self._all, self._random(), self.impute, draws, self.include_marked, self.impute_not_own, shown
+            self._all, self._random(), self.impute, draws, self.include_excluded, self.impute_not_own, shown
         )
         return replace(board, warnings=(*self.scores.notes, *board.warnings))
 

@@ -92,14 +92,14 @@ class FoldScores:
             imputed=self.imputed[:, where],
         )
 
-    def ranked(self, include_marked: bool = False) -> tuple[FoldScores, tuple[str, ...]]:
+    def ranked(self, include_excluded: bool = False) -> tuple[FoldScores, tuple[str, ...]]:
         """Return the frameworks that can be evaluated cleanly, and a line for each that was left out."""
         out = [name for name in self.frameworks if self.meta_learning.get(name) == "excluded"]
-        if include_marked or not out:
+        if include_excluded or not out:
             return self, ()
         kept = self.keep([name for name in self.frameworks if name not in out])
         said = f"Left out, because what it learned beforehand may hold these very tasks: {', '.join(out)}."
-        return kept, (f"{said} (--include-marked)",)
+        return kept, (f"{said} (--include-excluded)",)
 
     def complete(self) -> tuple[FoldScores, tuple[str, ...]]:
         """Return the folds on which every framework has a value, and what was left out.

@@ -92,7 +92,7 @@ def make_leaderboard(
     random: np.random.Generator,
     policy: Policy = "constant",
     draws: int = 1000,
-    include_marked: bool = False,
+    include_excluded: bool = False,
     impute_not_own: bool = False,
     frameworks: Sequence[str] = (),
 ) -> Leaderboard:
@@ -101,14 +101,14 @@ def make_leaderboard(
     A failed fold counts as the constant predictor's result on that fold, as in the AMLB paper; where that was not
     run, as the worst result of the fold. Ranks compare on the folds that all ranked frameworks have. Frameworks that
     cannot be evaluated cleanly, because what they learned beforehand may hold the very tasks, are shown without a
-    rank, and do not push others down, unless `include_marked`.
+    rank, and do not push others down, unless `include_excluded`.
 
     Args:
         table: rows of the scores table.
         random: where the draws of tasks come from.
         policy: what a failure counts as.
         draws: how many draws of tasks the intervals are from.
-        include_marked: rank all.
+        include_excluded: rank those too.
         impute_not_own: whether `setup`, `data` and `lost` count as failures too.
         frameworks: labels to show; empty for all. The others still serve to impute with.
     """
@@ -118,7 +118,7 @@ def make_leaderboard(
     scores = gather(table, policy, impute_not_own)
     if frameworks:
         scores, table = scores.keep(frameworks), table[table["label"].isin(frameworks)]
-    ranked, _ = scores.ranked(include_marked)
+    ranked, _ = scores.ranked(include_excluded)
     compared, left_out = ranked.complete()
     ranks = task_ranks(compared.means()) if compared.tasks else np.empty((0, 0))
     pairs = compare_pairwise(compared, random, draws) if ranks.shape[1] > 1 and draws else None

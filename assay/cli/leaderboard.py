@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "show_leaderboard"]
 
+MARKS = {"marked": "†", "excluded": "††"}
+TOLD_OF = {"marked": "", "excluded": ", and no task can be kept out"}
 MOST_TASKS = 8  # more columns would not fit
 
 
@@ -140,15 +142,17 @@ def print_leaderboard(board: Leaderboard) -> None:
 def _print_notes(board: Leaderboard) -> None:
     if len(board.metrics) <= MOST_TASKS and any(cell.imputed for cell in board.cells.values()):
         print("* with failed folds imputed")
-    if any(standing.meta_learning for standing in board.standings):
-        print("† learned from public data sets beforehand")
+    levels = {standing.meta_learning for standing in board.standings}
+    for level, mark in MARKS.items():
+        if level in levels:
+            print(f"{mark} {level}: learned from public data sets beforehand{TOLD_OF[level]}")
     print(visible(f"trust: {board.trust}"))
     for warning in board.warnings:
         print(visible(f"warning: {warning}"))
 
 
 def _name(standing: Standing) -> str:
-    return standing.framework + ("†" if standing.meta_learning else "")
+    return standing.framework + MARKS.get(standing.meta_learning, "")
 
 
 def _means(board: Leaderboard) -> tuple[list[str], list[list[str]]]:

@@ -124,7 +124,7 @@ def test_marked_frameworks_are_left_out_of_ranks_and_said() -> None:
     table.loc[table["framework"] == "good", "meta_learning"] = "excluded"
     kept, notes = gather(table).ranked()
     assert kept.frameworks == ("constant", "random_forest") and "good" in notes[0]
-    everybody, notes = gather(table).ranked(include_marked=True)
+    everybody, notes = gather(table).ranked(include_excluded=True)
     assert everybody.frameworks == ("constant", "random_forest", "good") and notes == ()
 
 

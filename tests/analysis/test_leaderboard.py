@@ -17,10 +17,10 @@ from assay.analysis.trust import trust
 from assay.results.scores import scores_table
 
 
-def make_leaderboard(rows: Sequence[dict[str, Any]], include_marked: bool = False) -> Leaderboard:
+def make_leaderboard(rows: Sequence[dict[str, Any]], include_excluded: bool = False) -> Leaderboard:
     """Return the leaderboard of results rows."""
     return leaderboard.make_leaderboard(
-        scores_table(rows), np.random.default_rng(0), include_marked=include_marked
+        scores_table(rows), np.random.default_rng(0), include_excluded=include_excluded
     )
 
 
@@ -289,7 +289,7 @@ def test_framework_that_cannot_be_evaluated_cleanly_has_no_rank_and_pushes_nobod
     assert board.cells["t", "seen"].mean == 0.9, "its score is shown all the same"
     assert [s.wins for s in board.standings] == [1, 0, 0]
     assert any("seen was meta-trained" in text and "it is not ranked" in text for text in board.warnings)
-    asked = make_leaderboard(rows, include_marked=True)
+    asked = make_leaderboard(rows, include_excluded=True)
     assert ranks(asked) == {"seen": 1.0, "a": 2.0, "b": 3.0}
     assert any("because that was asked for" in text for text in asked.warnings)
 

@@ -64,9 +64,13 @@ SHARED: dict[str, tuple[Any, Any]] = {
         Annotated[bool, typer.Option("--impute-not-own", help="Impute setup, lost and data rows too.")],
         False,
     ),
-    "include_marked": (
+    "include_excluded": (
         Annotated[
-            bool, typer.Option("--include-marked", help="Rank what learned from public data beforehand too.")
+            bool,
+            typer.Option(
+                "--include-excluded",
+                help="Rank excluded frameworks too: their meta-training may hold these very tasks.",
+            ),
         ],
         False,
     ),
@@ -114,7 +118,7 @@ def _analysis(said: dict[str, Any]) -> Analysis:
         exclude=tuple(said["exclude"] or ()),
         tasks=tuple(said["task"] or ()),
     )
-    same = ("impute", "impute_not_own", "include_marked", "seed")
+    same = ("impute", "impute_not_own", "include_excluded", "seed")
     return replace(found, wanted=wanted, **{name: said[name] for name in same})
 
 
