@@ -72,6 +72,8 @@ are `needs` ("labels", which is the default, "probabilities" or "values"), `type
 Values are those of scikit-learn and of AMLB (the AutoML Benchmark), except:
 
 - `auc_ovo` and `auc_ovr` of a binary task are its `auc`; AMLB has no value there.
+- `auc` of more than two classes is Hand and Till's plain mean over pairs of classes (scikit-learn's `roc_auc_ovo`), in
+  `run`, `score`, `search` and `interval` alike; AMLB has no value there. `auc_ovo` weights the pairs by their rows.
 - `mean_pce` and `max_pce` leave out classes that a fold's truth lacks; in AMLB these make them undefined.
 - `r2` of a constant target, `pr_auc` without positives and `f1`, `f2`, `f05` of a binary fold with no
   positive in truth or prediction are undefined; scikit-learn returns 0 or 1.

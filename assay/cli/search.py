@@ -34,7 +34,7 @@ def search(
     metric: Annotated[
         str,
         typer.Option(
-            help="What the winner is best by: auc, logloss, acc, rmse … (auc, or rmse for numbers)."
+            help="What the winner is best by. Default: auc; logloss for several classes; rmse for numbers."
         ),
     ] = "",
     configurations: Annotated[
@@ -169,7 +169,8 @@ def _for_everyone(found: SearchResult) -> str:
     own = found.interval
     n = len(found.scores)
     if found.is_trivial:
-        return f"None of the {n} can be told from {TRIVIAL.name}, which says the same of every row: nothing was found."
+        tried = f"None of the {n} configurations beats" if n > 1 else f"{found.winner} does not beat"
+        return f"{tried} {TRIVIAL.name}, which predicts the same for every row."
     what = f"The best of {n} is {found.winner}" if n > 1 else f"{found.winner} was tried"
     if own.estimate is None:
         return f"{what}; how good it is on new rows could not be estimated."
@@ -177,7 +178,7 @@ def _for_everyone(found: SearchResult) -> str:
     if own.lower is None or own.upper is None:
         return f"{said}."
     if not own.reliable:
-        return f"{said}; how much worse it may be cannot be told from this (see the notes)."
+        return f"{said}; how much worse it may be cannot be estimated from these rows (see the notes)."
     sure = f"{100 * (1 - own.alpha):.4g} % sure"
     low, high = outward(own.lower, True, 3), outward(own.upper, False, 3)
     if own.side == "two":
@@ -197,9 +198,10 @@ def _for_statisticians(found: SearchResult) -> str:
     if own.estimate is None:
         return f"{said}: winner's score {number(own.cv_score)}, no interval."
     level = f"{100 * (1 - own.alpha):.4g} %"
+    # An interval that the sentence before does not stand behind would be read as one that holds.
     interval = (
-        "no interval"
-        if own.lower is None or own.upper is None
+        "no reliable interval"
+        if own.lower is None or own.upper is None or not own.reliable or found.is_trivial
         else f"{own.side}-sided {level} interval [{outward(own.lower, True)}, {outward(own.upper, False)}]"
     )
     bias = own.cv_score - own.estimate

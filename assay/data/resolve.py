@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from uuid import uuid4
 from assay.data.sources import Loaded, find_source
 from assay.data.task import Fold, Task, TaskRequest, TaskType
 from assay.errors import ConfigError, DataError
+from assay.metrics import default_metrics
 from assay.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,15 +27,10 @@ if TYPE_CHECKING:
     from assay.data.splits import Splits
     from assay.data.table import Array, Table
 
-__all__ = ["DEFAULT_METRICS", "FoldData", "TaskData", "broken", "fold_data", "load", "resolve"]
+__all__ = ["FoldData", "TaskData", "broken", "fold_data", "load", "resolve"]
 
 _log = logging.getLogger(__name__)
 _FORMAT = 2
-DEFAULT_METRICS: Mapping[TaskType, tuple[str, ...]] = {
-    "binary": ("auc", "logloss", "acc", "balacc"),
-    "multiclass": ("logloss", "acc", "balacc"),
-    "regression": ("rmse", "r2", "mae"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +145,7 @@ def broken(request: TaskRequest, message: str) -> Task:
 
 
 def _metrics(request: TaskRequest, kind: TaskType) -> tuple[str, ...]:
-    return request.metrics or request.metrics_by_type.get(kind) or DEFAULT_METRICS[kind]
+    return request.metrics or request.metrics_by_type.get(kind) or default_metrics(kind)
 
 
 def _planned_folds(request: TaskRequest) -> tuple[Fold, ...]:

@@ -25,7 +25,8 @@ MISSING_DATE = np.iinfo(np.int64).min
 
 # scikit-learn's names for our metrics; many libraries take them.
 SCORERS = {
-    "auc": "roc_auc", "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "pr_auc": "average_precision",
+    "auc": {"binary": "roc_auc", "multiclass": "roc_auc_ovo"},
+    "auc_ovo": "roc_auc_ovo", "auc_ovr": "roc_auc_ovr", "pr_auc": "average_precision",
     "logloss": "neg_log_loss", "acc": "accuracy", "balacc": "balanced_accuracy",
     "f1": {"binary": "f1", "multiclass": "f1_weighted"},
     "rmse": "neg_root_mean_squared_error", "mse": "neg_mean_squared_error", "mae": "neg_mean_absolute_error",
@@ -160,7 +161,10 @@ class Train(Rows):
 
         def name_of(metric: str) -> Any:
             found = names.get(metric)
-            return found.get(self.type) if isinstance(found, Mapping) else found
+            if isinstance(found, Mapping):
+                return found.get(self.type)
+            # What libraries call auc is of two classes, or of several in ways that differ.
+            return None if metric == "auc" and self.type == "multiclass" else found
 
         if name_of(self.metric) is None:
             usual = {"binary": "auc", "multiclass": "logloss", "regression": "rmse"}[self.type]

@@ -17,11 +17,28 @@ if TYPE_CHECKING:
 __all__ = ["auc", "auc_ovo", "auc_ovr", "pr_auc"]
 
 
-@measure(higher_is_better=True, needs="probabilities", high=1.0, types=("binary",), kind="rank")
+@measure(higher_is_better=True, needs="probabilities", high=1.0, kind="rank")
 def auc(truth: Codes, prediction: Matrix) -> float:
-    """Area under the ROC curve; ties count half. Undefined when only one class occurs in the truth."""
+    """Area under the ROC curve; of more than two classes the plain mean over pairs of classes (Hand and Till).
+
+    Ties count half. Pairs with a class that does not occur in the truth do not count; it is undefined when only one
+    class occurs.
+
+    D. J. Hand and R. J. Till (2001): A simple generalisation of the area under the ROC curve for multiple class
+    classification problems. Machine Learning 45.
+
+    >>> import numpy as np
+    >>> probabilities = np.array([[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0, 0.6, 0.4], [0, 0.2, 0.8]])
+    >>> round(auc(np.array([0, 1, 2, 2]), probabilities), 3)
+    0.917
+    """
+    import numpy as np
+
     _check_two_classes("auc", truth)
-    return _auc(truth == 1, prediction[:, 1])
+    if prediction.shape[1] == 2:
+        return _auc(truth == 1, prediction[:, 1])
+    areas, _ = _areas_of_pairs(truth, prediction)
+    return float(np.mean(areas))
 
 
 @measure(higher_is_better=True, needs="probabilities", high=1.0, kind="rank")
@@ -50,14 +67,8 @@ def auc_ovo(truth: Codes, prediction: Matrix) -> float:
     _check_two_classes("auc_ovo", truth)
     if prediction.shape[1] == 2:
         return auc(truth, prediction)
-    rows = {code: np.flatnonzero(truth == code) for code in np.unique(truth)}
-    areas, weights = [], []
-    for one, other in combinations(rows, 2):
-        pair = np.concatenate([rows[one], rows[other]])
-        is_one = truth[pair] == one
-        areas.append((_auc(is_one, prediction[pair, one]) + _auc(~is_one, prediction[pair, other])) / 2)
-        weights.append(len(pair))
-    return float(np.average(areas, weights=weights))
+    areas, sizes = _areas_of_pairs(truth, prediction)
+    return float(np.average(areas, weights=sizes))
 
 
 @measure(higher_is_better=True, needs="probabilities", high=1.0, types=("binary",), kind="rank")
@@ -75,6 +86,21 @@ def _check_two_classes(name: str, truth: Codes) -> None:
         raise UndefinedMetric(
             f"{name} is undefined: only one class (code {truth[0]}) occurs among the true labels."
         )
+
+
+def _areas_of_pairs(truth: Codes, prediction: Matrix) -> tuple[list[float], list[int]]:
+    """Return the area of each pair of classes that occur, the mean of both ways, and the pair's number of rows."""
+    import numpy as np
+
+    rows = {code: np.flatnonzero(truth == code) for code in np.unique(truth)}
+    areas, sizes = [], []
+    for first, second in combinations(rows, 2):
+        pair = np.concatenate([rows[first], rows[second]])
+        is_first = truth[pair] == first
+        both_ways = _auc(is_first, prediction[pair, first]) + _auc(~is_first, prediction[pair, second])
+        areas.append(both_ways / 2)
+        sizes.append(len(pair))
+    return areas, sizes
 
 
 def _auc(positive: NDArray[np.bool_], score: NDArray[np.float64]) -> float:

@@ -21,6 +21,7 @@ from assay.data.digest import digest_json, digest_splits
 from assay.data.split_spec import SplitSpec
 from assay.data.splits import Strata, make_splits
 from assay.errors import ConfigError, DataError, UserError
+from assay.metrics import default_metrics
 from assay.settings import Settings
 from assay.studies.crossfit import Work, compute_all, open_folder, read_pieces, told
 from assay.studies.identity import identity
@@ -124,7 +125,8 @@ def search(
     Args:
         data: a path, a DataFrame with the name of the target's column, or (X, y).
         target: the name of the target's column.
-        metric: `auc` for classes and `rmse` for values if left out; `auc` of more than two classes is Hand and Till's.
+        metric: the first default metric of the type of task if left out: `auc`, `logloss` for more than two classes,
+            `rmse` for values.
         configurations: how many of the 766 of the paper's space, `all` of them, a mapping of names to estimators (see
             `assay.studies.spaces.grid` and `sample`), or a sequence of configurations.
         prepare_columns: give estimators of one's own numbers without gaps, as the others get; else the columns as they
@@ -149,7 +151,7 @@ def search(
     wanted = replace(options or Options(), **said)
     _check(method, folds, repeats, jobs, seed)
     rows = open_data(data, target, groups, metric, settings, csv)
-    named = metric or ("rmse" if rows.is_value else "auc")
+    named = metric or _default_metric(rows)
     tried = _configurations(configurations, seed, prepare_columns)
     split, notes = fold_rows(rows, folds, repeats, seed)
     n_folds = 1 + max(fold for _, fold, _, _ in split)
@@ -202,6 +204,11 @@ def _check(method: str, folds: int, repeats: int, jobs: int, seed: int) -> None:
         raise ConfigError(f"{folds} folds, {repeats} repeats: at least two folds and one repeat are needed.")
     if jobs == 0 or jobs < -1:
         raise ConfigError(f"{jobs} jobs: give a number of processes, or -1 for one on each core.")
+
+
+def _default_metric(data: SearchData) -> str:
+    kind = "regression" if data.is_value else "binary" if len(data.classes) == 2 else "multiclass"
+    return default_metrics(kind)[0]
 
 
 def _by_score(judged: Search) -> dict[str, float]:

@@ -29,9 +29,15 @@ class Areas:
             return weighted_auc(self.areas[0], weights, columns)
         each = np.stack([weighted_auc(ranked, weights, columns) for ranked in self.areas])
         if self.share is None:
-            return each.mean(axis=0)
-        counts = np.stack([np.asarray(weights)[:, r.positive].sum(axis=1) for r in self.areas], axis=1)
-        return np.einsum("abc,ba->bc", each, self.share(counts))
+            shares = np.ones((len(each[0]), len(each)))
+        else:
+            counts = np.stack([np.asarray(weights)[:, r.positive].sum(axis=1) for r in self.areas], axis=1)
+            shares = self.share(counts)
+        # An area with a class that has no weight does not count, as in the metric itself.
+        known = ~np.isnan(each)
+        total = np.einsum("abc,ba->bc", known.astype(float), shares)
+        with np.errstate(invalid="ignore"):
+            return np.einsum("abc,ba->bc", np.where(known, each, 0.0), shares) / total
 
 
 def make_areas(metric: Metric, truth: Any, values: Any, n_classes: int) -> Areas:

@@ -8,7 +8,6 @@ for ranks, and for anything else a call for each weighting and configuration.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,16 +54,6 @@ def _concordance(time: Any, prediction: Any) -> float:
 CINDEX = Metric("cindex", _concordance, True, 0.0, 1.0, "values", ("regression",), "generic")
 
 
-def _metric_for(name: str, n_classes: int) -> Metric:
-    """Return the metric of a name. `auc` of more than two classes is Hand and Till's: the mean over ordered pairs."""
-    if name == "cindex":
-        return CINDEX
-    found = get_metric(name)
-    if name == "auc" and n_classes > 2:
-        return replace(found, types=("multiclass",))
-    return found
-
-
 def make_scorer(name: str, y: Any, values: Any, event: Any = None) -> Scorer:
     """Prepare a metric for a truth and the predictions of all configurations.
 
@@ -83,7 +72,7 @@ def make_scorer(name: str, y: Any, values: Any, event: Any = None) -> Scorer:
             raise ConfigError(f"{name} is of values, but the predictions have {values.shape[2]} classes.")
     else:
         truth, n_classes = _class_codes(name, y, values)
-    metric = _metric_for(name, n_classes)
+    metric = CINDEX if name == "cindex" else get_metric(name)
     if name == "cindex":
         if event is None:
             raise DataError("cindex needs a column `event`: whether the time is that of an event.")

@@ -150,7 +150,7 @@ def test_sentences_promise_no_more_than_the_numbers(assay: Assay, tmp_path: Path
     words = assay(*WORDS).out.splitlines()[-2]
     assert float(words.split("sure of ")[1].split()[0]) <= found["lower"]
     naive = assay(*WORDS, "--method", "naive_folds").out.splitlines()[-2]
-    assert "sure" not in naive and "cannot be told" in naive
+    assert "sure" not in naive and "cannot be estimated" in naive
     said = assay(*WORDS, "--method", "tt").out.splitlines()
     assert "sure" not in said[-2] and said[-1].startswith("tt of 3-fold") and "estimate 0." in said[-1]
     grouped = assay(*WORDS, "--group", "patient").out.splitlines()[-1]
@@ -159,7 +159,8 @@ def test_sentences_promise_no_more_than_the_numbers(assay: Assay, tmp_path: Path
         tmp_path / "mine.csv", index=False
     )
     nothing = assay(*WORDS, "--group", "patient").out.splitlines()
-    assert nothing[-2].startswith("None of the 4 can be told from trivial") and "sure" not in nothing[-2]
+    assert nothing[-2].startswith("None of the 4 configurations beats trivial") and "sure" not in nothing[-2]
+    assert "no reliable interval" in nothing[-1] and "[" not in nothing[-1]
 
 
 def test_rows_that_are_numbered_are_pointed_at(assay: Assay, tmp_path: Path) -> None:
@@ -170,6 +171,7 @@ def test_rows_that_are_numbered_are_pointed_at(assay: Assay, tmp_path: Path) -> 
     said = assay("search", "mine.csv", "--configurations", "4", "--folds", "3").out
     assert "The values of id go up (or down) from row to row" in said and "The target is 'y'" in said
     assert "sure" not in said, "all is right, so nothing can be said of errors"
+    assert "no reliable interval" in said and "sided" not in said
 
 
 def test_an_interrupted_search_says_how_to_go_on(tmp_path: Path, file: pd.DataFrame) -> None:

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from assay.data import splits as splits_module
-from assay.data.resolve import DEFAULT_METRICS, broken, fold_data, load, resolve
+from assay.data.resolve import broken, fold_data, load, resolve
 from assay.data.task import Fold, Task, TaskRequest
 from assay.errors import ConfigError, DataError
+from assay.metrics import default_metrics
 from assay.settings import Settings
 
 Ask = Callable[..., TaskRequest]
@@ -34,7 +35,7 @@ def test_task_knows_everything_about_its_table(ask: Ask, settings: Settings, sma
         ("kind", "categorical", "target"),
     ]
     assert task.columns[1].categories == ("Red", "blue", "red ")
-    assert task.metrics == DEFAULT_METRICS["binary"]
+    assert task.metrics == default_metrics("binary")
     assert len(task.folds) == 10
     assert task.facts["n_missing"] == 6
     assert not task.problem
@@ -73,6 +74,7 @@ import sys
 from pathlib import Path
 from assay.data.resolve import resolve
 from assay.data.task import TaskRequest
+from assay.metrics import default_metrics
 from assay.settings import Settings
 task = resolve(TaskRequest("file", path={request.path!r}), Settings(Path({str(settings.cache)!r}), Path(".")))
 print(task.digest)

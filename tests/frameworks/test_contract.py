@@ -11,6 +11,7 @@ import pytest
 
 from assay.frameworks.contract import (
     MISSING_DATE,
+    SCORERS,
     Budget,
     InvalidPrediction,
     Job,
@@ -27,6 +28,7 @@ from assay.frameworks.contract import (
     write_report,
 )
 from assay.frameworks.tables import read_table
+from assay.metrics import default_metrics
 
 pd = pytest.importorskip("pandas")
 SAID = {
@@ -334,6 +336,20 @@ def test_metric_may_depend_on_the_type_of_the_task(tmp_path: Path) -> None:
     assert binary.metric_as(names) == "f1" and not binary.reported
     several = train(tmp_path, [0, 1], metric="f1")
     assert several.metric_as(names) == "mlogloss" and several.reported == {"optimised": "logloss"}
+
+
+def test_plain_name_of_auc_is_not_taken_for_several_classes(tmp_path: Path) -> None:
+    several = train(tmp_path, [0, 1], metric="auc")
+    assert several.metric_as({"auc": "auc", "logloss": "mlogloss"}) == "mlogloss"
+    assert several.reported == {"optimised": "logloss"}
+    assert train(tmp_path, [0, 1], metric="auc").metric_as(SCORERS) == "roc_auc_ovo"
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
+def test_metric_that_stands_in_is_the_default_one_of_the_type(tmp_path: Path, kind: str) -> None:
+    unknown = train(tmp_path, [0, 1], type=kind, metric="mcc")
+    unknown.metric_as({})
+    assert unknown.reported == {"optimised": default_metrics(kind)[0]}
 
 
 def test_something_is_always_held_out(tmp_path: Path) -> None:

@@ -32,6 +32,26 @@ def test_auc_is_scikit_learns(case):
     assert auc(truth, matrix) == pytest.approx(oracle.roc_auc_score(truth, matrix[:, 1]), abs=1e-12)
 
 
+@given(case=ranked(min_classes=3))
+def test_auc_of_several_classes_is_hand_and_tills_over_the_classes_that_occur(case):
+    truth, matrix = case
+    present, codes = np.unique(truth, return_inverse=True)
+    assume(len(present) >= 3)
+    # Scikit-learn wants every column to occur and rows to add up to 1; Hand and Till compare one column at a time.
+    both_ways = [
+        oracle.roc_auc_score(
+            codes[(codes == a) | (codes == b)] == a, matrix[(codes == a) | (codes == b), present[a]]
+        )
+        for a in range(len(present))
+        for b in range(len(present))
+        if a != b
+    ]
+    assert auc(truth, matrix) == pytest.approx(np.mean(both_ways), abs=1e-12)
+    if len(present) == matrix.shape[1]:
+        macro = oracle.roc_auc_score(truth, matrix, multi_class="ovo", average="macro")
+        assert auc(truth, matrix) == pytest.approx(macro, abs=1e-12)
+
+
 @pytest.mark.parametrize(("function", "way"), [(auc_ovr, "ovr"), (auc_ovo, "ovo")])
 @given(case=ranked(min_classes=3))
 def test_multiclass_auc_is_scikit_learns_weighted_average(function, way, case):

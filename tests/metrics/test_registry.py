@@ -105,8 +105,10 @@ def test_quantile_level_is_a_metric():
 
 
 def test_metric_for_another_type_is_refused_with_those_that_fit():
-    with pytest.raises(ConfigError, match=r"'auc' in x is for binary tasks, not for multiclass .* auc_ovo"):
-        check_metrics(["logloss", "auc"], "multiclass", "in x")
+    with pytest.raises(
+        ConfigError, match=r"'pr_auc' in x is for binary tasks, not for multiclass .* auc_ovo"
+    ):
+        check_metrics(["logloss", "pr_auc"], "multiclass", "in x")
     with pytest.raises(ConfigError, match=r"not for regression ones\. For these there are: mae, mse"):
         check_metrics(["acc"], "regression")
 

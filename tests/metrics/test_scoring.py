@@ -65,8 +65,8 @@ def test_no_rows_and_no_finite_value_are_undefined():
 
 
 def test_metric_for_another_type_is_refused():
-    with pytest.raises(ConfigError, match="'auc' is for binary tasks, not for multiclass"):
-        score("auc", TRUTH, labels=LABELS, probabilities=TERNARY)
+    with pytest.raises(ConfigError, match="'pr_auc' is for binary tasks, not for multiclass"):
+        score("pr_auc", TRUTH, labels=LABELS, probabilities=TERNARY)
     with pytest.raises(ConfigError, match="'acc' is for binary and multiclass tasks, not for regression"):
         score("acc", [1.0, 2.0], values=[1.0, 2.0])
     with pytest.raises(ConfigError, match="'rmse' is for regression tasks, not for"):

@@ -187,3 +187,12 @@ def test_each_block_of_draws_is_counted_by_itself() -> None:
 def test_what_cannot_be_scored_is_refused(metric, y, values, error, text) -> None:
     with pytest.raises(error, match=text):
         make_scorer(metric, np.asarray(y), values)
+
+
+@pytest.mark.parametrize("metric", ["auc", "auc_ovo", "auc_ovr"])
+def test_area_of_a_fold_without_a_class_is_the_metrics_own(metric: str) -> None:
+    y, values, _ = made(4)
+    weights = np.stack([y != 3, y == 3, np.ones(N, dtype=bool)]).astype(np.uint8)
+    found = make_scorer(metric, y, values).weighted(weights)
+    np.testing.assert_allclose(found[[0, 2]], by_hand(metric, y, values, weights[[0, 2]]), rtol=1e-12)
+    assert np.isnan(found[1]).all(), "one class only"

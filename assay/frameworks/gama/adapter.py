@@ -8,8 +8,10 @@ from assay_contract import SCORERS, Prediction, passed
 from assay_encode import plain_frame
 from gama import GamaClassifier, GamaRegressor
 
-METRICS = {name: SCORERS[name] for name in ("auc", "pr_auc", "logloss", "acc", "mse", "mae", "r2")}
-METRICS.update(f1={"multiclass": "f1_weighted"}, rmse=SCORERS["mse"])  # the same order; GAMA has no root
+METRICS = {name: SCORERS[name] for name in ("pr_auc", "logloss", "acc", "mse", "mae", "r2")}
+METRICS.update(
+    auc={"binary": "roc_auc"}, f1={"multiclass": "f1_weighted"}, rmse=SCORERS["mse"]
+)  # the same order; GAMA has no root
 
 
 def fit(train, budget, params):
