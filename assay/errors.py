@@ -29,7 +29,9 @@ class AssayError(Exception):
 
 
 class UserError(AssayError):
-    """Something the user can mend; the message names the value, the place and the remedy."""
+    """Something the user can fix; the message names the value, the place and the remedy."""
+
+    exit_code = 2
 
 
 class ConfigError(UserError):

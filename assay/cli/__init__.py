@@ -74,7 +74,7 @@ def main() -> None:
         app(prog_name="assay")
     except UserError as error:
         print(f"assay: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(error.exit_code)
     except AssayError as error:
         print(f"assay: this should not have happened, please report it: {error}", file=sys.stderr)
         sys.exit(3)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.analyse.shared import Figure, draw_to, elo, plain, with_shared
+from assay.cli.missing import tell_missing
 from assay.cli.output import number, print_json, print_table, seconds, visible
 from assay.errors import ConfigError, UserError
 
@@ -52,6 +53,7 @@ def leaderboard(
     if figure is not None and board.pairs is None:
         raise ConfigError("There are no two frameworks to compare: there is nothing to draw.")
     draw_to(figure, board.pairs)
+    tell_missing(data.table[["status", "metric", "value", "message"]].to_dict("records"))
     bounds, notes = _bounds(data) if intervals else ([], [])
     if not json:
         print_leaderboard(board)

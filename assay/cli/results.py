@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -145,20 +146,25 @@ def score(
       assay score --metric brier --metric mcc
     """
     from assay.api import score as make_scores
+    from assay.cli.missing import tell_missing
 
     if output is not None:
         if output.suffix not in (".parquet", ".csv"):
             raise ConfigError(f"-o {output}: the name must end in .parquet or .csv.")
         check_target(output)
     table = make_scores(open_store(store), metric or ())
+    records: list[Any] = table.astype(object).where(table.notna(), None).to_dict("records")
     if output is not None:
         table.to_parquet(output) if output.suffix == ".parquet" else table.to_csv(output, index=False)
         print(f"{len(table)} rows written to {output}.")
-        return
-    records = table.astype(object).where(table.notna(), None).to_dict("records")
-    if json:
+    elif json:
         print_json(records)
-        return
+    else:
+        _print_scores(records)
+    raise typer.Exit(1 if tell_missing(records) else 0)
+
+
+def _print_scores(records: Sequence[Mapping[str, Any]]) -> None:
     columns = ["framework", "task", ">fold", "status", "metric", ">value"]
     lines = [
         [r["framework"], r["task"], r["fold"], r["status"], r["metric"], number(r["value"], 6)]

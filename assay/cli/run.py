@@ -239,9 +239,11 @@ def _show_plan(jobs: Plan, store: Path, executor: Local, options: RunOptions, js
     )
 
 
-def _show_results(jobs: Plan, store: Store, json: bool) -> int:
-    """Print what came out and return how many jobs failed."""
+def _show_results(jobs: Plan, store: Store, json: bool) -> bool:
+    """Print what came out and return whether a job or a metric failed."""
     from assay.cli.leaderboard import show_leaderboard
+    from assay.cli.missing import tell_missing
+    from assay.results.scores import long_rows
 
     planned = {job.key for job in jobs.jobs}
     rows = [row for row in store.rows() if row["key"] in planned]
@@ -251,7 +253,7 @@ def _show_results(jobs: Plan, store: Store, json: bool) -> int:
     else:
         show_leaderboard(rows)
         _hints(rows, failed, jobs, store)
-    return len(failed)
+    return tell_missing(long_rows(rows)) or bool(failed)
 
 
 def _hints(rows: Rows, failed: Rows, jobs: Plan, store: Store) -> None:

@@ -9,7 +9,17 @@ from typing import Any, Literal, TypeVar, get_args
 
 from assay.errors import ConfigError, UserError
 
-__all__ = ["Kind", "Metric", "MetricFunction", "Needs", "TaskType", "UndefinedMetric", "measure", "metric_of"]
+__all__ = [
+    "FailedMetric",
+    "Kind",
+    "Metric",
+    "MetricFunction",
+    "Needs",
+    "TaskType",
+    "UndefinedMetric",
+    "measure",
+    "metric_of",
+]
 
 Needs = Literal["labels", "probabilities", "values"]
 Kind = Literal["additive", "ratio", "rank", "generic"]
@@ -20,6 +30,12 @@ F = TypeVar("F", bound=MetricFunction)
 
 class UndefinedMetric(UserError, ValueError):
     """A metric has no value for these rows; the message says why."""
+
+
+class FailedMetric(UserError):
+    """A metric from outside Assay raised, or returned something else than a number; the message says where."""
+
+    exit_code = 1
 
 
 @dataclass(frozen=True)

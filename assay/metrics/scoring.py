@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import DataError
+from assay.metrics.own import call_own
 from assay.metrics.record import Metric, TaskType, UndefinedMetric
 from assay.metrics.registry import BUILTIN, check_type, get_metric
 
@@ -37,6 +39,7 @@ def score(
 
     Raises:
         UndefinedMetric: it has no value here: what it needs was not predicted, no rows, one class only …
+        FailedMetric: it is not one of ours, and raised or returned something else than a number.
         ConfigError: it is not for this type of task.
         DataError: the arrays do not fit each other.
     """
@@ -68,13 +71,8 @@ def _call(metric: Metric, truth: Any, prediction: Any, classes: int | None = Non
     if len(truth) == 0:
         raise UndefinedMetric(f"Metric '{metric.name}' is undefined: there are no rows.")
     extra = {"classes": classes} if metric.wants_classes else {}
-    try:
-        value = float(metric.function(truth, prediction, **extra))
-    except Exception as error:
-        # Another's function may fail on one fold, and must not end the scoring of all; ours must not fail.
-        if isinstance(error, UndefinedMetric) or metric.name in BUILTIN:
-            raise
-        raise UndefinedMetric(f"Metric '{metric.name}' fails with {type(error).__name__}: {error}") from error
+    call = metric.function if metric.name in BUILTIN else partial(call_own, metric)
+    value = float(call(truth, prediction, **extra))
     if not isfinite(value):
         raise UndefinedMetric(f"Metric '{metric.name}' is undefined: its value is {value}.")
     return value

@@ -15,7 +15,7 @@ from assay.jobs.constraint import LIMITED
 from assay.jobs.folder import AttemptFolder, StoreFolder, read_json, write_json
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts, PredictionCheck, Verdict, classify
-from assay.metrics import UndefinedMetric, get_metric, score
+from assay.metrics import get_metric, score
 from assay.metrics.own import is_own
 from assay.runs.folds import read_task, read_truth
 
@@ -67,8 +67,12 @@ def row_of(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: boo
     judged = _judge(store, job, folder, facts, trusted)
     kept = {name: before.get("scores", {}).get(name) for name in job.metrics if name not in trusted}
     ways = {name: before.get("higher_is_better", {}).get(name, True) for name in kept}
+    reasons = tuple(
+        note for note in before.get("notes", ()) if note.startswith(tuple(f"{name}: " for name in kept))
+    )
     judged = replace(
         judged,
+        notes=(*judged.notes, *reasons),
         scores={name: judged.scores.get(name, kept.get(name)) for name in job.metrics},
         higher_is_better={**judged.higher_is_better, **ways},
     )
@@ -131,7 +135,7 @@ def score_predictions(
     for name in metrics:
         try:
             scores[name] = score(get_metric(name), truth, **given, classes=len(task.classes) or None)
-        except (UndefinedMetric, UserError) as error:
+        except UserError as error:
             scores[name] = None
             notes.append(f"{name}: {error}")
     return scores, tuple(notes)

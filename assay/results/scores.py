@@ -9,7 +9,7 @@
 | repeat, fold | which split |
 | constraint, budget_s, cores | what it was allowed |
 | seed | what the framework was given |
-| status, message | how it ended |
+| status, message | how it ended; of a job that ended well, why this metric has no value |
 | metric, value, higher_is_better | the score, in the metric's own direction, full precision |
 | optimised | whether this metric is the one frameworks were asked to optimise |
 | fit_s, predict_s, wall_s, cpu_s, peak_memory_mb | what it took |
@@ -23,13 +23,17 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "NOT_ITS_OWN", "inference_table", "long_rows", "scores_table", "write_rows_csv"]
+__all__ = [
+    "COLUMNS", "NOT_ITS_OWN", "base_constraint", "folded", "inference_table", "long_rows", "scores_table",
+    "write_rows_csv",
+]  # fmt: skip
 
 # Statuses that are not the framework's result: such rows are neither imputed nor ranked, only counted.
 NOT_ITS_OWN = ("setup", "data", "lost")
@@ -39,6 +43,8 @@ COLUMNS = (
     "higher_is_better", "optimised", "fit_s", "predict_s", "row_s", "wall_s", "cpu_s", "peak_memory_mb", "models_count",
     "constant_predictions", "enforcement", "blindness", "contended", "start", "origin",
 )  # fmt: skip
+# Amazon's volume types: what AMLB's constraints of one time and number of cores differ in.
+VOLUME = re.compile(r"(?<=c)_(?:gp2|gp3|io1|io2|st1|sc1|standard)$")
 MADE = {"params", "meta_learning", "metric", "value", "higher_is_better", "optimised", "row_s"}
 SAME = tuple(name for name in COLUMNS if name not in MADE)
 
@@ -58,9 +64,16 @@ def long_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "value": value,
                 "higher_is_better": higher,
                 "optimised": metric == row["metric"],
+                "message": row["message"] or (_why_missing(row, metric) if value is None else ""),
             }
             out.append({**same, **said})
     return out
+
+
+def _why_missing(row: Mapping[str, Any], metric: str) -> str:
+    """Return what a job's notes say of a metric that has no value."""
+    begins = f"{metric}: "
+    return next((note.removeprefix(begins) for note in row.get("notes", ()) if note.startswith(begins)), "")
 
 
 def _seconds_per_row(inference_s: Mapping[str, float]) -> float | None:
@@ -87,6 +100,16 @@ def inference_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         if int(batch)
     ]
     return pd.DataFrame(found, columns=["framework", "task", "batch", "seconds"])
+
+
+def base_constraint(name: str) -> str:
+    """Return a constraint's name without the type of the volume: `4h8c_gp3` allows the time and cores of `4h8c`."""
+    return VOLUME.sub("", name)
+
+
+def folded(name: str) -> str:
+    """Return a task's name in the spelling that all have in common: `numerai28.6` and `numerai28_6` are one."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower())
 
 
 def write_rows_csv(file: TextIO, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -21,7 +21,7 @@ from assay.data.digest import digest_json, digest_splits
 from assay.data.split_spec import SplitSpec
 from assay.data.splits import Strata, make_splits
 from assay.errors import ConfigError, DataError, UserError
-from assay.metrics import default_metrics
+from assay.metrics import BUILTIN, default_metrics
 from assay.settings import Settings
 from assay.studies.crossfit import Work, compute_all, open_folder, read_pieces, told
 from assay.studies.identity import identity
@@ -246,11 +246,13 @@ def _left_out(failed: Mapping[str, str]) -> list[str]:
 def demand_for(data: SearchData, metric: str, seed: int) -> Demand:
     """Return what learners need to know; a metric other than the area of two classes needs probabilities.
 
-    A metric that is not for such a target is refused here, before there is any work.
+    A metric that is not for such a target, or whose function raises, is refused here, before there is any work.
     """
     same = float(data.y.mean()) if data.is_value else 1 / len(data.classes)
     plain = np.full((data.n_rows, 1, data.n_scores), same)
-    make_scorer(metric, data.y, plain if data.n_scores > 1 else plain[:, :, 0])
+    scorer = make_scorer(metric, data.y, plain if data.n_scores > 1 else plain[:, :, 0])
+    if scorer.metric.name not in BUILTIN:  # a function that raises would do so only after all the work
+        scorer.weighted(np.ones((1, data.n_rows), dtype=np.uint8))
     return Demand(data.is_value, metric != "auc" or len(data.classes) > 2, seed)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import UserError
-from assay.metrics.record import Metric
+from assay.metrics.record import FailedMetric, Metric
 from assay.metrics.scoring import score
 from assay.uncertainty.sums import labels_of
 
@@ -75,5 +75,7 @@ class Generic:
             said = {"probabilities": both[rows]}
         try:
             return score(self.metric, self.truth[rows], **said)
+        except FailedMetric:  # a mistake in it is not a property of these rows
+            raise
         except UserError:  # it has no value for these rows
             return float("nan")

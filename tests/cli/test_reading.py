@@ -104,6 +104,45 @@ def test_the_scores_table_is_written_as_parquet_and_csv(assay: Assay, finished: 
     assert list(parquet.columns) == list(text.columns)
 
 
+FAILING = """
+def raises(truth, prediction):
+    return 1 / (0 * len(truth))
+def gives_nan(truth, prediction):
+    return float("nan")
+def sometimes(truth, prediction):
+    from assay.metrics import UndefinedMetric
+    if truth[0] == 0:
+        raise UndefinedMetric("the first is 0")
+    print("called")
+    return 0.5
+raises.higher_is_better = gives_nan.higher_is_better = sometimes.higher_is_better = True
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "reason"),
+    [
+        ("raises", 1, "ZeroDivisionError: division by zero (mine.py:3)"),
+        ("gives_nan", 1, "its value is nan"),
+        ("sometimes", 0, "the first is 0"),
+    ],
+)
+@pytest.mark.parametrize("way", [(), ("--json",), ("-o", "scores.csv")])
+def test_metric_that_fails_is_told_once_with_its_line(
+    assay: Assay, finished: Path, tmp_path: Path, name: str, code: int, reason: str, way: tuple[str, ...]
+) -> None:
+    (tmp_path / "mine.py").write_text(FAILING)
+    said = assay("score", "-m", f"mine.py:{name}", *way, "--store", str(finished))
+    told = [line for line in said.err.splitlines() if line.startswith("warning: ")]
+    assert said.code == code and sum(reason in line for line in told) <= len(told) == (
+        1 if code else len(told)
+    )
+    assert not code or (f"mine.py:{name} has no value in " in told[0] and reason in told[0])
+    if way == ("--json",):
+        missing = [row for row in json.loads(said.out) if row["status"] == "ok" and row["value"] is None]
+        assert all(reason in row["message"] for row in missing) and bool(missing) == bool(told)
+
+
 def test_scores_by_another_metric_and_as_json(assay: Assay, finished: Path) -> None:
     said = assay("score", "-m", "mcc", "-m", "mse", "--json", "--store", str(finished))
     records = json.loads(said.out)
@@ -127,8 +166,8 @@ def test_a_file_that_cannot_be_written_is_named(assay: Assay, finished: Path, wo
 
 
 def test_a_metric_that_fits_nothing_is_wrong_input(assay: Assay, finished: Path) -> None:
-    said = assay("score", "-m", "auc", "--store", str(finished))
-    assert said.code == 2 and "auc" in said.err
+    said = assay("score", "-m", "pr_auc", "--store", str(finished))
+    assert said.code == 2 and "pr_auc" in said.err
 
 
 # --- leaderboard, explain --------------------------------------------------------------------------------

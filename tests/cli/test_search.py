@@ -216,3 +216,17 @@ def test_links_are_followed_and_devices_refused(assay: Assay, tmp_path: Path, fi
 )  # fmt: skip
 def test_bounds_are_rounded_outward(value: float, down: bool, shown: str) -> None:
     assert outward(value, down, 3) == shown
+
+
+@pytest.mark.parametrize("body", ["return 1 / 0", "return None", "import sys; sys.exit(0)"])
+def test_metric_that_fails_ends_a_search_and_an_interval_with_its_line(
+    assay: Assay, tmp_path: Path, file: pd.DataFrame, body: str
+) -> None:
+    assert assay(*WORDS, "--metric", "acc", "-o", "all.csv").code == 0
+    (tmp_path / "bad.py").write_text(
+        f"def bad(truth, prediction):\n    {body}\nbad.higher_is_better = True\n"
+    )
+    for words in (WORDS, ("interval", "all.csv")):
+        said = assay(*words, "--metric", "bad.py:bad")
+        assert said.code == 1 and said.out == ""
+        assert said.err.count("Metric 'bad.py:bad' fails") == 1 and "(bad.py:" in said.err

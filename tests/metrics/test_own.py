@@ -2,10 +2,11 @@
 
 import os
 
+import numpy as np
 import pytest
 
 from assay.errors import ConfigError
-from assay.metrics import UndefinedMetric, get_metric, score
+from assay.metrics import FailedMetric, UndefinedMetric, get_metric, score
 
 COST = '''
 from __future__ import annotations
@@ -79,6 +80,74 @@ def test_file_that_fails_is_a_users_error(tmp_path):
         get_metric(f"{tmp_path}/unfinished.py:cost")
 
 
-def test_function_that_fails_leaves_the_metric_undefined(file):
-    with pytest.raises(UndefinedMetric, match=r"'mine\.py:failing' fails with ZeroDivisionError"):
+def test_function_that_fails_names_its_line(file):
+    with pytest.raises(
+        FailedMetric, match=r"'mine\.py:failing' fails with ZeroDivisionError: .* \(mine\.py:\d+\)"
+    ):
         score(f"{file}:failing", [0, 1], labels=[0, 1])
+
+
+BROKEN = {
+    "raises": ("return 1 / 0", r"ZeroDivisionError: division by zero \(bad\.py:2\)"),
+    "raises_inside_numpy": ("return truth.reshape(7, -1, 5).mean()", r"ValueError: .* \(bad\.py:2\)"),
+    "exits": ("import sys; sys.exit(0)", r"SystemExit: 0 \(bad\.py:2\)"),
+    "never_ends": ("return metric(truth, prediction)", r"RecursionError: .* \(bad\.py:2\)"),
+    "none": ("pass", r"it returns None \(NoneType\), not a number \(bad\.py:1\)"),
+    "text": ("return '0.5'", r"it returns '0\.5' \(str\), not a number"),
+    "array": ("return truth == prediction", r"it returns an array of shape \(4,\), not a number"),
+    "list": ("return [0.5]", r"it returns \[0\.5\] \(list\), not a number"),
+    "complex": ("return 1j", r"not a number"),
+    "data_error": (
+        "from assay.errors import DataError; raise DataError('no')",
+        r"DataError: no \(bad\.py:2\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_metric_that_gives_no_number_fails_with_its_line(case, tmp_path):
+    body, reason = BROKEN[case]
+    (tmp_path / "bad.py").write_text(
+        f"def metric(truth, prediction):\n    {body}\nmetric.higher_is_better = True\n"
+    )
+    with pytest.raises(FailedMetric, match=reason):
+        score(f"{tmp_path}/bad.py:metric", [1, 0, 1, 0], labels=[0, 0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "returned",
+    ["0.5", "numpy.float32(0.5)", "numpy.array(0.5)", "fractions.Fraction(1, 2)", "decimal.Decimal('0.5')"],
+)
+def test_every_kind_of_number_is_one(returned, tmp_path):
+    (tmp_path / "good.py").write_text(
+        "import decimal, fractions, numpy\n"
+        f"def metric(truth, prediction): return {returned}\nmetric.higher_is_better = True\n"
+    )
+    assert score(f"{tmp_path}/good.py:metric", [1, 0], labels=[0, 0]) == 0.5
+
+
+def test_reason_that_a_metric_gives_itself_is_no_failure(tmp_path):
+    (tmp_path / "rare.py").write_text(
+        "from assay.metrics import UndefinedMetric\n"
+        "def metric(truth, prediction): raise UndefinedMetric('too few')\nmetric.higher_is_better = True\n"
+    )
+    with pytest.raises(UndefinedMetric, match="too few"):
+        score(f"{tmp_path}/rare.py:metric", [1, 0], labels=[0, 0])
+
+
+def test_metric_cannot_change_what_others_see_nor_print_into_our_output(tmp_path, capsys):
+    (tmp_path / "rude.py").write_text(
+        "print('loaded')\ndef metric(truth, prediction):\n    truth[:] = prediction\n    print('called')\n"
+        "    return 1.0\nmetric.higher_is_better = True\n"
+    )
+    truth, labels = np.array([1, 0]), np.array([0, 0])
+    assert score(f"{tmp_path}/rude.py:metric", truth, labels=labels) == 1.0
+    assert truth.tolist() == [1, 0]
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "loaded\ncalled\n")
+
+
+def test_file_that_ends_the_process_is_a_users_error(tmp_path):
+    (tmp_path / "ends.py").write_text("x = 1\nimport sys; sys.exit(0)\n")
+    with pytest.raises(ConfigError, match=r"ends\.py fails with SystemExit: 0 \(ends\.py:2\)"):
+        get_metric(f"{tmp_path}/ends.py:cost")

@@ -14,6 +14,7 @@ from assay.jobs.folder import read_json, write_json
 from assay.jobs.outcome import STATUSES
 from assay.results.judge import judge_attempt, predictions_digest, row_of
 from assay.results.rescore import rescore
+from assay.results.scores import long_rows
 
 from .conftest import Bench
 
@@ -119,6 +120,20 @@ def test_a_users_own_metric_runs_when_asked_and_its_score_stays(bench: Bench, tm
     assert row["score"] == row["scores"]["acc"] / 2
     path.unlink()
     assert judge_attempt(bench.store.folder, job, folder) == row
+
+
+def test_the_reason_of_a_metric_that_fails_stays_in_its_row(bench: Bench, tmp_path: Any) -> None:
+    path = tmp_path / "bad.py"
+    path.write_text("def bad(truth, prediction): return 1 / 0\nbad.higher_is_better = True\n")
+    name = f"{path}:bad"
+    job = bench.job(metrics=("acc", name))
+    folder = bench.attempt(job, bench.answer(wrong=3))
+    row = judge_attempt(bench.store.folder, job, folder, own_metrics=True)
+    assert row["status"] == "ok" and row["scores"]["acc"] is not None and row["scores"][name] is None
+    assert any("ZeroDivisionError: division by zero (bad.py:1)" in note for note in row["notes"])
+    assert judge_attempt(bench.store.folder, job, folder) == row, "also when the store is rebuilt"
+    values = {record["metric"]: record["message"] for record in long_rows([row])}
+    assert values["acc"] == "" and "bad.py:1" in values[name]
 
 
 @pytest.mark.parametrize(
