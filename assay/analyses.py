@@ -31,6 +31,7 @@ from assay.errors import UserError
 from assay.jobs.folder import read_json
 from assay.results.formats.foreign import Scores, read_scores
 from assay.results.matrices import Matrix, read_job_matrices
+from assay.results.scores import folded
 from assay.uncertainty.models import ModelBound, bound_models
 from assay.uncertainty.predictions import Predictions, check_predictions
 from assay.uncertainty.result import Options
@@ -337,6 +338,18 @@ def _machines(store: Store, rows: Sequence[Mapping[str, Any]]) -> Notes:
     return tuple(out)
 
 
+def _spelled_as(names: Any, known: Any) -> list[str]:
+    """Return names of tasks in the spelling that the scores have: OpenML's numerai28.6 is AMLB's numerai28_6.
+
+    A name that the scores have too is not changed, nor one that has several spellings on either side.
+    """
+    taken = set(known)
+    by_folded = known[~known.map(folded).duplicated(keep=False) & ~known.isin(names)]
+    spelling = dict(zip(by_folded.map(folded), by_folded, strict=True))
+    twice = set(names[names.map(folded).duplicated(keep=False)])
+    return [n if n in taken or n in twice else spelling.get(folded(n), n) for n in names]
+
+
 def _with_properties(scores: Scores, path: Path) -> Scores:
     """Return the scores with the properties of a CSV: joined on task_id where it has one, else on task."""
     import pandas as pd
@@ -354,6 +367,8 @@ def _with_properties(scores: Scores, path: Path) -> Scores:
     said = said.rename(columns={key: own})
     said[own] = [plain_id(str(one)) for one in said[own]]
     known = scores.properties.assign(**{own: [plain_id(str(one)) for one in scores.properties[own]]})
+    if own == "task":
+        said["task"] = _spelled_as(said["task"], known["task"])
     if not known[own].isin(said[own]).any():
         shown = f"{said[own].iloc[0]!r} there, {known[own].iloc[0]!r} here" if len(said) else "it has no rows"
         raise UserError(f"No {own} of the scores stands in {path} (for example {shown}).")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import UserError
+from assay.results.scores import base_constraint, folded
 
 __all__ = ["Filter", "labelled"]
 
@@ -41,7 +42,7 @@ class Filter:
         table = _kept(table, not table.empty, "--metric", self.metric, known)
         types = [one for name in self.types for one in _TYPES.get(name, (name,))]
         table = _chosen(table, "type", types, "--type")
-        table = _chosen(table, "task", self.tasks, "--task", "task_id")
+        table = _chosen(table, "task", _spelled(self.tasks, table), "--task", "task_id")
         return self._of_constraint(table)
 
     def choose(self, table: Any) -> Any:
@@ -63,6 +64,9 @@ class Filter:
         if not self.constraint:
             return table
         named = table[table["constraint"] == self.constraint]
+        if named.empty:  # under another type of volume it is the same constraint
+            base = base_constraint(self.constraint)
+            named = table[[base_constraint(name) == base for name in table["constraint"]]]
         if named.empty:
             known = ", ".join(sorted(table["constraint"].unique())[:10])
             raise UserError(f"No row has the constraint '{self.constraint}'. There are: {known}.")
@@ -86,6 +90,16 @@ def _chosen(table: Any, column: str, wanted: Sequence[str], option: str, also: s
     if also:
         hit |= table[also].isin(list(wanted))
     return _kept(table[hit], bool(hit.any()), option, ", ".join(wanted), table[column].unique().tolist())
+
+
+def _spelled(tasks: Sequence[str], table: Any) -> list[str]:
+    """Return the names of tasks as the table spells them, where it has them in one other spelling only."""
+    known = {*table["task"], *table["task_id"]}
+    spellings: dict[str, list[str]] = {}
+    for name in table["task"].unique():
+        spellings.setdefault(folded(name), []).append(name)
+    others = {name: spellings.get(folded(name), []) for name in tasks if name not in known}
+    return [others[name][0] if len(others.get(name, [])) == 1 else name for name in tasks]
 
 
 def _kept(table: Any, some: bool, option: str, value: str, known: Sequence[str] = ()) -> Any:
@@ -118,7 +132,7 @@ def labelled(table: Any) -> Any:
             label += f":{row.version}"
         if params[row.framework, row.version] > 1:
             label += f" {_shown_params(row.params)}"
-        if several_constants if row.role == "constant" else several:
+        if row.constraint and (several_constants if row.role == "constant" else several):
             label += f" @{row.constraint}"
         labels[tuple(getattr(row, key) for key in keys)] = label.rstrip()
     groups = table.groupby(keys, sort=False, dropna=False)

@@ -108,3 +108,25 @@ def test_a_metric_that_a_row_names_is_not_looked_up(bench: Bench, tmp_path: Path
     name = f"{tmp_path}/planted.py:f"
     row = row_of(bench, metric=name, scores={name: 0.5}, score=0.5, higher_is_better={name: False})
     assert amlb_rows([row])[0]["result"] == "-0.5"
+
+
+def test_what_is_exported_is_read_back(rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    from assay.jobs.outcome import STATUSES
+    from assay.results.formats.foreign import read_scores
+
+    failed = next(row for row in rows if row["status"] == "error")
+    made = [
+        {**failed, "status": status, "message": f"why: {status}, exit status 143", "fold": 100 + at}
+        for at, status in enumerate(STATUSES[1:])
+    ]
+    write_amlb(tmp_path / "results.csv", [*rows, *made])
+    found = read_scores(tmp_path / "results.csv")
+    table = found.table[found.table["optimised"]].reset_index(drop=True)
+    assert found.notes == () and len(table) == len(rows) + len(made)
+    for line, row in zip(table.to_dict("records"), [*rows, *made], strict=True):
+        assert (line["status"], line["task"], line["type"]) == (row["status"], row["task"], row["type"])
+        assert line["message"] == row["message"] and line["metric"] == row["metric"]
+        assert line["value"] == row["score"] or (row["score"] is None and line["value"] != line["value"])
+        assert (line["constraint"], line["budget_s"], line["cores"]) == (
+            row["constraint"], row["budget_s"], row["cores"],
+        )  # fmt: skip

@@ -38,6 +38,7 @@ def table(
     if format not in ("table", "csv", "latex"):
         raise ConfigError(f"--format {format}: choose table, csv or latex.")
     cells = data.cells()
+    say(data.scores.notes, aside=True)
     if json:
         print_json(plain(cells))
     elif format == "table":

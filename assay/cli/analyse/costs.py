@@ -77,13 +77,14 @@ def time(
         raise ConfigError("Inference was not timed by batches: there is nothing to draw.")
     draw_to(inference_figure, infers)
     if json:
-        print_json(plain({"training": fits, "inference": infers}))
+        print_json(plain({"training": fits, "inference": infers, "notes": data.scores.notes}))
         return
     from assay.report.tables import batches_text, training_text
 
     print_table("", *training_text(fits, seconds))
     if infers:
         print_table("Inference per row, by rows in a batch", *batches_text(infers, _small))
+    say(data.scores.notes)
 
 
 def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
@@ -100,8 +101,9 @@ def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
         raise ConfigError(f"None of {found.jobs} jobs failed: there is nothing to draw.")
     draw_to(figure, found)
     if json:
-        print_json(plain(found))
+        print_json({**plain(found), "notes": plain(data.scores.notes)})
         return
+    say(data.scores.notes)
     if not found.failed:
         print(f"None of {found.jobs} jobs failed.")
         return
@@ -121,6 +123,7 @@ def budgets(data: Analysis, json: bool, figure: Figure = None) -> None:
       assay analyse budgets --scores results.csv
     """
     found = data.budgets()
+    say(data.scores.notes, aside=True)
     if found:
         draw_to(figure, found)
     if json:

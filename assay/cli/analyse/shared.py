@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass, replace
 from math import isfinite
@@ -132,10 +133,10 @@ def draw_to(path: Path | None, record: Any, how: str = "") -> None:
     draw(record, path, how)
 
 
-def say(notes: Sequence[str]) -> None:
-    """Print what was left out and why."""
+def say(notes: Sequence[str], aside: bool = False) -> None:
+    """Print what was left out and why; `aside`: on standard error, where the output has no place for it."""
     for note in notes:
-        print(visible(f"note: {note}"))
+        print(visible(f"note: {note}"), file=sys.stderr if aside else sys.stdout)
 
 
 def elo(value: float | None) -> str:

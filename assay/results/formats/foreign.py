@@ -9,14 +9,28 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import DataError
+from assay.results.formats.columns import (
+    budget_of,
+    budgets,
+    cores_of,
+    folds,
+    is_higher,
+    numbers,
+    plain_name,
+    texts,
+)
+from assay.results.formats.published import COLUMNS as AMLB_COLUMNS
+from assay.results.formats.published import amlb_base
 from assay.results.scores import COLUMNS
 
 __all__ = ["Scores", "read_scores", "role_of"]
 
+Read = tuple[Any, Any, tuple[str, ...]]  # the scores table, the properties of its tasks, and notes
+
 # By letters and digits only: who is what in the published tables.
 ROLES = {
-    "constant": "constant", "constantpredictor": "constant", "randomforest": "baseline",
-    "tunedrandomforest": "baseline", "decisiontree": "baseline", "rf": "baseline",
+    "constant": "constant", "constantpredictor": "constant", "constantpredictorenc": "constant",
+    "randomforest": "baseline", "tunedrandomforest": "baseline", "decisiontree": "baseline", "rf": "baseline",
 }  # fmt: skip
 META_LEARNING = {
     "autosklearn": "marked",
@@ -45,7 +59,7 @@ TEXTS = (
     "message",
 )  # fmt: skip
 KINDS = {
-    "AMLB's results": {"id", "task", "framework", "constraint", "fold", "result", "metric"},
+    "AMLB's results": AMLB_COLUMNS,
     "a scores table": {"task", "framework", "fold", "status", "metric", "value"},
     "a table of bencheval": {"method", "dataset", "fold", "metric_error"},
     "a long table": {"task", "fold", "framework", "score"},
@@ -85,22 +99,22 @@ def read_scores(path: Path) -> Scores:
         kind, _long
     )
     try:
-        table, properties = read(frame)
+        table, properties, notes = read(frame, path)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
     for name in ("task", "framework"):
         nameless = table[name].eq("")
         if nameless.any():
             raise DataError(f"{path}: row {int(nameless.to_numpy().argmax()) + 1} has no {name}.")
-    table, notes = _without_duplicates(table)
+    table, again = _without_duplicates(table)
     origin = f"{kind}, {path.name}"
     table["origin"] = table["origin"].fillna("").replace("", origin)
-    return Scores(table, properties, origin, _inference(frame), notes)
+    return Scores(table, properties, origin, _inference(frame), (*notes, *again))
 
 
 def role_of(framework: str) -> str:
     """Return the role a framework has by its name alone: `constant`, `baseline` or `framework`."""
-    return ROLES.get(_plain(framework), "framework")
+    return ROLES.get(plain_name(framework), "framework")
 
 
 def _read(path: Path) -> Any:
@@ -119,50 +133,21 @@ def _read(path: Path) -> Any:
         raise DataError(f"{path} cannot be read as a table: {error}") from None
 
 
-def _amlb(frame: Any) -> tuple[Any, Any]:
-    import numpy as np
-    import pandas as pd
-
-    said = frame["metric"].astype(str)
-    negated = said.str.startswith("neg_").to_numpy()
-    result = pd.to_numeric(frame["result"], errors="coerce").to_numpy(dtype=float)
-    info = _texts(frame, "info")
-    base = pd.DataFrame(
-        {
-            "framework": frame["framework"].astype(str),
-            "version": _texts(frame, "version"),
-            "params": _texts(frame, "params"),
-            "task": frame["task"].astype(str),
-            "task_id": frame["id"].astype(str).str.replace(r"^.*openml.*/t/(\d+)$", r"\1", regex=True),
-            "type": _texts(frame, "type"),
-            "repeat": 0,
-            "fold": _folds(frame),
-            "constraint": frame["constraint"].astype(str),
-            "seed": _numbers(frame, "seed"),
-            "status": np.where(np.isnan(result), [_status(text) for text in info], "ok"),
-            "message": info,
-            "fit_s": _numbers(frame, "training_duration"),
-            "predict_s": _numbers(frame, "predict_duration"),
-            "row_s": _seconds_per_row(frame),
-            "wall_s": _numbers(frame, "duration"),
-            "models_count": _numbers(frame, "models_count"),
-        }
-    )
-    base["metric"] = said.str.removeprefix("neg_")
-    base["value"] = np.where(negated, -result, result)
-    base["higher_is_better"] = _is_higher(base["metric"], ~negated)
-    base["optimised"] = True
-    return _complete(_with_other_metrics(base, frame)), _no_properties(base)
+def _amlb(frame: Any, path: Path) -> Read:
+    base, notes = amlb_base(frame, path.name)
+    kept = frame.loc[base.index]
+    base["row_s"] = _seconds_per_row(kept)
+    return _complete(_with_other_metrics(base, kept)), _no_properties(base), notes
 
 
 def _batches(frame: Any) -> dict[int, Any]:
     """Return the seconds of each batch size that AMLB timed, largest size last."""
     found = {match[1]: name for name in frame.columns if (match := BATCH.fullmatch(str(name)))}
-    return {int(size): _numbers(frame, found[size]) for size in sorted(found, key=int)}
+    return {int(size): numbers(frame, found[size]) for size in sorted(found, key=int)}
 
 
 def _seconds_per_row(frame: Any) -> Any:
-    out = _numbers(frame, "")
+    out = numbers(frame, "")
     for size, seconds in _batches(frame).items():
         out = (seconds / size).fillna(out)
     return out
@@ -197,7 +182,7 @@ def _with_other_metrics(base: Any, frame: Any) -> Any:
     return pd.concat(parts, ignore_index=True)
 
 
-def _ours(frame: Any) -> tuple[Any, Any]:
+def _ours(frame: Any, path: Path) -> Read:
     import pandas as pd
 
     table = frame.copy()
@@ -206,13 +191,13 @@ def _ours(frame: Any) -> tuple[Any, Any]:
         if name in table:
             table[name] = table[name].astype(str).str.lower().isin(["true", "1", "1.0"])
     if "higher_is_better" not in table:
-        table["higher_is_better"] = _is_higher(table["metric"].astype(str), True)
+        table["higher_is_better"] = is_higher(table["metric"].astype(str), True)
     if "optimised" not in table:  # then it is the first metric of each task
         table["optimised"] = table["metric"] == table.groupby("task")["metric"].transform("first")
-    return _complete(table), _no_properties(table)
+    return _complete(table), _no_properties(table), ()
 
 
-def _bencheval(frame: Any) -> tuple[Any, Any]:
+def _bencheval(frame: Any, path: Path) -> Read:
     import pandas as pd
 
     value = pd.to_numeric(frame["metric_error"], errors="coerce")
@@ -220,30 +205,30 @@ def _bencheval(frame: Any) -> tuple[Any, Any]:
         {
             "framework": frame["method"].astype(str),
             "task": frame["dataset"].astype(str),
-            "task_id": _texts(frame, "tid"),
-            "type": _texts(frame, "problem_type"),
-            "fold": _folds(frame),
-            "repeat": _numbers(frame, "repeat").fillna(0).astype("int64"),
-            "metric": _texts(frame, "metric").replace("", "error"),
+            "task_id": texts(frame, "tid"),
+            "type": texts(frame, "problem_type"),
+            "fold": folds(frame),
+            "repeat": numbers(frame, "repeat").fillna(0).astype("int64"),
+            "metric": texts(frame, "metric").replace("", "error"),
             "value": value,
             "higher_is_better": False,  # an error, whatever the metric is called
             "status": value.notna().map({True: "ok", False: "error"}),
-            "fit_s": _numbers(frame, "time_train_s"),
-            "predict_s": _numbers(frame, "time_infer_s"),
+            "fit_s": numbers(frame, "time_train_s"),
+            "predict_s": numbers(frame, "time_infer_s"),
         }
     )
     if "imputed" in frame:
         imputed = frame["imputed"].astype(str).str.lower().isin(["true", "1", "1.0"])
         table["value"] = table["value"].where(~imputed)
         table["status"] = table["status"].where(~imputed, "error")
-    return _complete(table), _no_properties(table)
+    return _complete(table), _no_properties(table), ()
 
 
-def _long(frame: Any) -> tuple[Any, Any]:
+def _long(frame: Any, path: Path) -> Read:
     import pandas as pd
 
     value = pd.to_numeric(frame["score"], errors="coerce")
-    higher = _is_higher(_texts(frame, "metric"), True)
+    higher = is_higher(texts(frame, "metric"), True)
     if "higher_is_better" in frame:
         higher = frame["higher_is_better"].astype(str).str.lower().isin(["true", "1", "1.0"])
     task_id = next((name for name in ("task_id", "tid") if name in frame), "")
@@ -251,33 +236,27 @@ def _long(frame: Any) -> tuple[Any, Any]:
         {
             "framework": frame["framework"].astype(str),
             "task": frame["task"].astype(str),
-            "task_id": _texts(frame, task_id),
-            "type": _texts(frame, "type"),
-            "fold": _folds(frame),
-            "repeat": _numbers(frame, "repeat").fillna(0).astype("int64"),
-            "constraint": _texts(frame, "constraint"),
-            "metric": _texts(frame, "metric").replace("", "score"),
+            "task_id": texts(frame, task_id),
+            "type": texts(frame, "type"),
+            "fold": folds(frame),
+            "repeat": numbers(frame, "repeat").fillna(0).astype("int64"),
+            "constraint": texts(frame, "constraint").where(texts(frame, "constraint") != "", budgets(frame)),
+            "version": texts(frame, "version"),
+            "params": texts(frame, "params"),
+            "metric": texts(frame, "metric").replace("", "score"),
             "value": value,
             "higher_is_better": higher,
             "status": value.notna().map({True: "ok", False: "error"}),
         }
     )
     known = {
-        "task",
-        "fold",
-        "framework",
-        "score",
-        "higher_is_better",
-        "obs",
-        "repeat",
-        "metric",
-        "type",
-        "constraint",
-    }
+        "task", "fold", "framework", "version", "params", "score", "higher_is_better", "obs", "repeat", "metric",
+        "type", "constraint", "budget",
+    }  # fmt: skip
     further = [name for name in frame.columns if name not in known | {task_id}]
     properties = frame[further].assign(task=table["task"], task_id=table["task_id"])
     first = properties.drop_duplicates(["task", "task_id"])[["task", "task_id", *further]]
-    return _complete(table), first.reset_index(drop=True)
+    return _complete(table), first.reset_index(drop=True), ()
 
 
 def _complete(table: Any) -> Any:
@@ -299,18 +278,14 @@ def _complete(table: Any) -> Any:
     if table["role"].isna().all():
         names = pd.Index(table["framework"].unique())
         table["role"] = table["framework"].map({name: role_of(name) for name in names})
-        marks = {name: META_LEARNING.get(_plain(name), "") for name in names}
+        marks = {name: META_LEARNING.get(plain_name(name), "") for name in names}
         table["meta_learning"] = table["framework"].map(marks)
     if table["budget_s"].isna().all():
         budgets = {name: budget_of(name) for name in table["constraint"].unique()}
         table["budget_s"] = table["constraint"].map(budgets).astype(float)
+        cores = {name: cores_of(name) for name in table["constraint"].unique()}
+        table["cores"] = table["constraint"].map(cores).astype(float)
     return table[list(COLUMNS)]
-
-
-def budget_of(constraint: str) -> float:
-    """Return the seconds that a constraint's name begins with (`1h8c_gp3`: 3600), or NaN."""
-    found = re.match(r"(\d+(?:\.\d+)?)([hms])", constraint)
-    return float(found[1]) * {"h": 3600, "m": 60, "s": 1}[found[2]] if found else float("nan")
 
 
 def _without_duplicates(table: Any) -> tuple[Any, tuple[str, ...]]:
@@ -327,60 +302,3 @@ def _without_duplicates(table: Any) -> tuple[Any, tuple[str, ...]]:
 def _no_properties(table: Any) -> Any:
     table = table if "task_id" in table else table.assign(task_id="")
     return table[["task", "task_id"]].drop_duplicates().reset_index(drop=True)
-
-
-def _is_higher(metrics: Any, otherwise: Any) -> Any:
-    """Return the direction of metrics we know; AMLB negates what should be low, but not in columns of its own."""
-    import numpy as np
-
-    from assay.metrics.registry import BUILTIN, get_metric
-
-    known = {name: get_metric(name).higher_is_better for name in set(metrics) & set(BUILTIN)}
-    return np.where(metrics.isin(list(known)), metrics.map(known).eq(True), otherwise)
-
-
-def _status(info: str) -> str:
-    """Return our status for AMLB's text on a failure; empty texts and the rest are errors."""
-    if re.search(r"TimeoutError|Interrupting thread|timed? ?out", info, re.IGNORECASE):
-        return "timeout"
-    if re.search(
-        r"MemoryError|bad_alloc|allocate|out of memory|OutOfMemory|exit status 137", info, re.IGNORECASE
-    ):
-        return "memory"
-    if re.search(r"segmentation fault|SIGSEGV|exit status 139|unexpectedly terminated", info, re.IGNORECASE):
-        return "crash"
-    return "error"
-
-
-def _folds(frame: Any) -> Any:
-    """Return the folds as integers; raises DataError with the first that is none."""
-    import pandas as pd
-
-    numbers = pd.to_numeric(frame["fold"], errors="coerce")
-    bad = ~(numbers == numbers.round())
-    if bad.any():
-        at = int(bad.to_numpy().argmax())
-        raise DataError(f"Row {at + 1} has the fold '{frame['fold'].iloc[at]}': a fold is a whole number.")
-    return numbers.astype("int64")
-
-
-def _texts(frame: Any, name: str) -> Any:
-    import pandas as pd
-
-    return (
-        frame[name].astype(object).fillna("").astype(str)
-        if name in frame
-        else pd.Series("", index=frame.index)
-    )
-
-
-def _numbers(frame: Any, name: str) -> Any:
-    import pandas as pd
-
-    if name not in frame:
-        return pd.Series(float("nan"), index=frame.index)
-    return pd.to_numeric(frame[name], errors="coerce")
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())

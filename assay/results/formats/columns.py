@@ -1,0 +1,77 @@
+"""Columns of foreign tables: texts, numbers and folds as they are meant, and what names of constraints say."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from assay.errors import DataError
+
+__all__ = [
+    "budget_of", "budgets", "cores_of", "folds", "is_higher", "numbers",
+    "plain_name", "texts",
+]  # fmt: skip
+
+SECONDS = {"h": 3600, "m": 60, "s": 1}
+
+
+def folds(frame: Any) -> Any:
+    """Return the folds as integers; raises DataError with the first that is none."""
+    import pandas as pd
+
+    found = pd.to_numeric(frame["fold"], errors="coerce")
+    bad = ~(found == found.round())
+    if bad.any():
+        at = int(bad.to_numpy().argmax())
+        raise DataError(f"Row {at + 1} has the fold '{frame['fold'].iloc[at]}': a fold is a whole number.")
+    return found.astype("int64")
+
+
+def texts(frame: Any, name: str) -> Any:
+    """Return a column as texts; empty ones where a cell, or the column, is missing."""
+    import pandas as pd
+
+    if name not in frame:
+        return pd.Series("", index=frame.index)
+    return frame[name].astype(object).fillna("").astype(str)
+
+
+def numbers(frame: Any, name: str) -> Any:
+    """Return a column as numbers; NaN where a cell, or the column, is missing or is not a number."""
+    import pandas as pd
+
+    if name not in frame:
+        return pd.Series(float("nan"), index=frame.index)
+    return pd.to_numeric(frame[name], errors="coerce")
+
+
+def is_higher(metrics: Any, otherwise: Any) -> Any:
+    """Return the direction of metrics we know; AMLB negates what should be low, but not in columns of its own."""
+    import numpy as np
+
+    from assay.metrics.registry import BUILTIN, get_metric
+
+    known = {name: get_metric(name).higher_is_better for name in set(metrics) & set(BUILTIN)}
+    return np.where(metrics.isin(list(known)), metrics.map(known).eq(True), otherwise)
+
+
+def budget_of(constraint: str) -> float:
+    """Return the seconds that a constraint's name begins with (`1h8c_gp3`: 3600), or NaN."""
+    found = re.match(r"(\d+(?:\.\d+)?) ?([hms])", constraint)
+    return float(found[1]) * SECONDS[found[2]] if found else float("nan")
+
+
+def budgets(frame: Any) -> Any:
+    """Return the column `budget` as names of constraints; a plain number is seconds."""
+    return texts(frame, "budget").str.replace(r"^(\d+)(?:\.0+)?$", r"\1s", regex=True)
+
+
+def cores_of(constraint: str) -> float:
+    """Return the cores that a constraint's name gives after its time (`1h8c`: 8), or NaN."""
+    found = re.match(r"\d+(?:\.\d+)?[hms](\d+)c", constraint)
+    return float(found[1]) if found else float("nan")
+
+
+def plain_name(name: str) -> str:
+    """Return the letters and digits of a framework's name."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
