@@ -18,7 +18,7 @@ SIZES = (
 )
 # Texts of errors that come from what the data are like: rare classes, validation parts without a class, columns.
 DATA = re.compile(
-    r"least populated class|number of classes|only one class|single class|unseen|unknown categor|"
+    r"least populated class|number of classes|only one class|single class|unseen|unknown categor|categorical value|"
     r"contain different number|y_true|class(es)? .*(missing|not in)|n_splits|n_samples|stratif|"
     r"imbalanc|infinity|contains nan|could not convert string",
     re.IGNORECASE,
@@ -56,7 +56,7 @@ class Failures:
 def category_of(status: str, message: str) -> str:
     """Return which of the AMLB paper's four categories a failure falls into; empty for what is none.
 
-    Memory: killed for memory, died of a signal, filled its disk. Time: passed a limit. Data: an error whose text
+    Memory: killed for memory, crashed, filled its disk. Time: passed a limit. Data: an error whose text
     speaks of classes, rare values, missing values or infinity. Implementation: all the rest.
     """
     if status in ("memory", "crash", "disk"):
