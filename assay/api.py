@@ -17,6 +17,7 @@ from assay.jobs.job import DEFAULT_SEED, Job
 from assay.jobs.plan import Plan, plan_jobs, with_earlier_digests
 from assay.metrics import check_metrics
 from assay.results.judge import judge_attempt
+from assay.runs.applicable import with_known_types
 from assay.runs.executors.base import Executor
 from assay.runs.executors.local import Local
 from assay.runs.machine import check_possible, choose_tier, this_machine
@@ -117,7 +118,8 @@ def plan(
     if metrics:
         own = [replace(task, metrics=_metrics_for(task, metrics)) for task in own]
     limit = constraint if isinstance(constraint, Constraint) else _constraint(constraint, known)
-    return plan_jobs(own, _frameworks(frameworks, params), limit, folds, seed)
+    specs = [with_known_types(spec, chosen) for spec in _frameworks(frameworks, params)]
+    return plan_jobs(own, specs, limit, folds, seed)
 
 
 def _metrics_for(task: Task, metrics: Sequence[str]) -> tuple[str, ...]:

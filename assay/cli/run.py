@@ -42,7 +42,7 @@ from assay.cli.options import (
     parse_settings,
     tell_notes,
 )
-from assay.cli.output import STORE, print_json, print_table, seconds
+from assay.cli.output import STORE, print_json, print_table, seconds, visible
 from assay.cli.progress import Progress
 from assay.errors import ConfigError
 
@@ -220,7 +220,9 @@ def _show_plan(jobs: Plan, store: Path, executor: Local, options: RunOptions, js
             {"key": j.key, "framework": j.framework, "task": j.task, "repeat": j.repeat, "fold": j.fold}
             for j in missing
         ]
-        print_json({**takes.__dict__, "jobs": listed, "done": len(jobs.jobs) - len(missing)})
+        unsuited = [{"framework": framework, "task": task} for framework, task in jobs.unsuited]
+        done = len(jobs.jobs) - len(missing)
+        print_json({**takes.__dict__, "jobs": listed, "done": done, "not_applicable": unsuited})
         return
     counted: dict[tuple[str, str], int] = {}
     for job in missing:
@@ -230,8 +232,8 @@ def _show_plan(jobs: Plan, store: Path, executor: Local, options: RunOptions, js
     print_table(
         f"Jobs to run under {jobs.constraint.name}", ["task", "type", *(f">{n}" for n in names)], rows
     )
-    for framework, name in jobs.unsuited:
-        print(f"{framework} does not do tasks of the type of {name}: not planned.")
+    for line in _not_applicable(jobs, "not planned"):
+        print(line)
     print(f"{takes.jobs} jobs to run, {len(jobs.jobs) - len(missing)} done already.")
     print(
         f"If every job uses its time: {seconds(takes.budget_h * 3600)} of jobs, {seconds(takes.wall_h * 3600)} on the "
@@ -250,10 +252,21 @@ def _show_results(jobs: Plan, store: Store, json: bool) -> bool:
     failed = [row for row in rows if row["status"] != "ok"]
     if json:
         print_json(rows)
+        for line in _not_applicable(jobs, "not run"):  # there is no row that could say so
+            print(line, file=sys.stderr)
     else:
         show_leaderboard(rows)
         _hints(rows, failed, jobs, store)
     return tell_missing(long_rows(rows)) or bool(failed)
+
+
+def _not_applicable(jobs: Plan, done: str) -> list[str]:
+    """Return a line for each framework and task that it cannot do by its type."""
+    types = {task.name: task.type for task in jobs.tasks}
+    return [
+        visible(f"{framework} is not applicable to {name} ({types[name]}): {done}.")
+        for framework, name in dict.fromkeys(jobs.unsuited)
+    ]
 
 
 def _hints(rows: Rows, failed: Rows, jobs: Plan, store: Store) -> None:
@@ -267,8 +280,8 @@ def _hints(rows: Rows, failed: Rows, jobs: Plan, store: Store) -> None:
                 f"This store knows {task.name} from before the labels of Parquet files kept their declared order. Rows "
                 "made then were made with sorted labels; use another store to run all of them again."
             )
-    for framework, name in jobs.unsuited:
-        print(f"{framework} does not do tasks of the type of {name}: not run.")
+    for line in _not_applicable(jobs, "not run"):
+        print(line)
     if stale:
         print(f"{stale} row(s) were made with another adapter or lock: run them again with --rerun-stale.")
     if failed:

@@ -45,6 +45,33 @@ def test_a_dry_run_prints_the_plan_and_makes_no_store(assay: Assay, tmp_path: Pa
     assert not (tmp_path / "results").exists()
 
 
+def test_estimator_that_cannot_do_a_type_of_task_is_not_applicable(assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from sklearn.linear_model import LinearRegression\nfrom sklearn.svm import SVC\n"
+    )
+    words = (
+        "run",
+        "mine.py:SVC,mine.py:LinearRegression,constant",
+        "bundled",
+        "10s1c",
+        "-t",
+        "diabetes",
+        "-f",
+        "0",
+    )
+    reason = "SVC is not applicable to diabetes (regression): "
+    planned = assay(*words, "--dry-run")
+    assert planned.code == 0 and f"{reason}not planned." in planned.out
+    plan = json.loads(assay(*words, "--dry-run", "--json").out)
+    assert plan["not_applicable"] == [{"framework": "SVC", "task": "diabetes"}]
+    assert [job["framework"] for job in plan["jobs"]] == ["LinearRegression", "constant"]
+    done = assay(*words)
+    assert done.code == 0 and f"{reason}not run." in done.out
+    assert {row["framework"] for row in rows(tmp_path)} == {"LinearRegression", "constant"}
+    again = assay(*words, "--json")
+    assert len(json.loads(again.out)) == 2 and f"{reason}not run." in again.err
+
+
 def test_the_second_run_runs_nothing(assay: Assay, tmp_path: Path) -> None:
     first = assay("run", "constant,decision_tree", *ONE)
     assert first.code == 0, first.err

@@ -1,0 +1,116 @@
+"""Which types of task an estimator of a user's file can do: what its tags say, asked once, in a sandbox.
+
+The file is the user's code, or somebody else's. It runs as it does in a job: under a supervisor, without network, and
+under limits, never in this process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from assay.errors import NotInstalled
+from assay.frameworks.envs import Environment, environment_of
+from assay.frameworks.spec import FrameworkSpec
+from assay.jobs.constraint import LIMITED
+from assay.jobs.folder import StoreFolder, read_json, write_json
+from assay.runs.launch import Launch
+from assay.runs.machine import choose_tier
+from assay.runs.prepare import write_attempt
+from assay.settings import Settings
+
+__all__ = ["with_known_types"]
+
+_log = logging.getLogger(__name__)
+LIMIT_S = 60.0
+MEMORY_MB = 2000
+DISK_MB = 100
+MOST_BYTES = 1000  # of an answer
+TYPES = {"classifier": ("binary", "multiclass"), "regressor": ("regression",)}
+
+
+def with_known_types(spec: FrameworkSpec, settings: Settings) -> FrameworkSpec:
+    """Return an estimator's spec with the types of task that it does by its own tags; others as they are.
+
+    An estimator without tags, or whose file fails, keeps all types: its jobs then tell.
+    """
+    if "_class" not in spec.params:
+        return spec
+    try:
+        environment = environment_of(spec, settings)
+    except NotInstalled:
+        return spec
+    known = json.dumps([spec.digest(), dict(spec.params), environment.digest], sort_keys=True)
+    kept = settings.cache / "estimators" / f"{hashlib.sha256(known.encode()).hexdigest()}.json"
+    if kept.is_file():
+        tags = read_json(kept)
+    else:
+        tags = _ask(spec, environment)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_json(kept, tags, durable=False)
+    return replace(spec, types=_types(tags, spec.types))
+
+
+def _types(tags: dict[str, Any], otherwise: tuple[str, ...]) -> tuple[str, ...]:
+    kind = tags.get("kind")
+    if not isinstance(kind, str):
+        return otherwise
+    types = TYPES.get(kind, ())  # a clusterer predicts, but not the target
+    return tuple(name for name in types if name != "multiclass" or tags.get("multi_class", True))
+
+
+def _ask(spec: FrameworkSpec, environment: Environment) -> dict[str, Any]:
+    """Return what the estimator says of itself; an empty dict where it says nothing."""
+    with TemporaryDirectory(prefix="assay-tags-") as name:
+        root = Path(name).resolve()
+        code = root / "code"
+        code.mkdir()
+        for path in (spec.folder / "tags.py", *spec.files):
+            shutil.copyfile(path, code / path.name)
+        folder = StoreFolder(root).job(hashlib.sha256(spec.digest().encode()).hexdigest()).attempt(1)
+        folder.path.mkdir(parents=True)
+        write_attempt(folder, {"schema": 1, "params": dict(spec.params)}, _launch(code, environment))
+        command = [sys.executable, "-I", "-m", "assay.runs.supervise", str(folder.path)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True)
+        tags = _read(folder.out / "tags.json")
+        if not tags:
+            _log.info(
+                "%s says nothing of what it is: %s", spec.name, done.stderr.decode("utf-8", "replace")[-200:]
+            )
+        return tags
+
+
+def _launch(code: Path, environment: Environment) -> Launch:
+    return Launch(
+        key="tags",
+        attempt=1,
+        argv=(str(environment.python), "-s", "{code}/tags.py", "{job}", "{code}"),
+        code=str(code),
+        tier=choose_tier(),
+        cores=(min(os.sched_getaffinity(0)),),
+        memory_mb=MEMORY_MB,
+        disk_mb=DISK_MB,
+        limits_s=dict.fromkeys(LIMITED, LIMIT_S),
+        readable=tuple(str(path) for path in environment.readable),
+        environ=environment.environ,
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read what a child wrote: a small plain file with a JSON object, or nothing."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(descriptor, "rb") as file:
+            found = json.loads(file.read(MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return {key: found.get(key) for key in ("kind", "multi_class")} if isinstance(found, dict) else {}
