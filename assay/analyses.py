@@ -28,7 +28,6 @@ from assay.analysis.sensitivity import Sensitivity, rank_variants
 from assay.analysis.times import FitTime, InferenceTime, fit_times, inference_times, seconds_by_task
 from assay.analysis.trees import Tree, TreeSettings, grow_tree
 from assay.errors import UserError
-from assay.jobs.folder import read_json
 from assay.results.formats.foreign import Scores, read_scores
 from assay.results.matrices import Matrix, read_job_matrices
 from assay.results.scores import folded
@@ -308,7 +307,7 @@ def _of_store(store: Store) -> Analysis:
         raise UserError(f"The store {store.folder.root} has no finished jobs yet.")
     facts = []
     for digest in sorted({row["task_digest"] for row in rows}):
-        task = read_task(store.folder, digest)
+        task = read_task(store.folder, digest).get()
         facts.append({"task": task.name, "task_id": plain_id(task.id), **task.facts})
     properties = pd.DataFrame(facts).drop_duplicates(["task", "task_id"])
     scores = Scores(scores_table(rows), properties, "assay", inference_table(rows))
@@ -328,12 +327,12 @@ def _machines(store: Store, rows: Sequence[Mapping[str, Any]]) -> Notes:
     first = {row["host"]: row for row in reversed(rows) if row.get("host")}
     out: dict[str, None] = {}
     for row in first.values():
-        path = store.folder.job(row["key"]).attempt(row["attempt"]).outcome
+        facts = store.folder.job(row["key"]).attempt(row["attempt"]).read_facts().value
         try:
-            found = read_json(path)["surroundings"]["machine"]
+            found = facts.surroundings["machine"] if facts else {}
             words = f"{found['processor']}, {len(found['cores'])} cores, {found['memory_mb'] / 1000:.0f} GB"
             out[f"{words}, {found['system']}"] = None
-        except (OSError, ValueError, KeyError, TypeError):  # a row that was merged or ended without a child
+        except (ValueError, KeyError, TypeError):  # a row that was merged or ended without a child
             continue
     return tuple(out)
 

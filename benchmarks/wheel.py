@@ -64,7 +64,8 @@ def test(wheel: Path, folder: Path, python: str, resolution: str, words: list[st
     held = folder / "held.txt"
     freeze = [str(venv / "bin/python"), "-m", "pip", "freeze"] if (venv / "bin/pip").exists() else None
     names = subprocess.run(
-        freeze or [str(Path(sys.executable).with_name("uv")), "pip", "freeze", "--python", str(venv / "bin/python")],
+        freeze
+        or [str(Path(sys.executable).with_name("uv")), "pip", "freeze", "--python", str(venv / "bin/python")],
         check=True,
         capture_output=True,
         text=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ORDER = """errors < settings plugins < metrics < data < suites < frameworks < jobs < store < runs < results
+ORDER = """errors < settings plugins files < metrics < data < suites < frameworks < jobs < store < runs < results
            < analysis uncertainty < report < analyses intervals < api reports < studies server testing < cli"""
 RANK = {stage: rank for rank, stages in enumerate(ORDER.split("<")) for stage in stages.split()}
 PURE = {"analysis", "uncertainty"}
@@ -17,7 +17,7 @@ IO_NAMES = """glob http io matplotlib openml os pathlib psutil pyarrow requests 
 FOREIGN = {"contract", "child", "encode", "tables"}
 HEAVY = {"numpy", "pandas", "pydantic", "scipy", "sklearn", "yaml"}
 LIGHT_NAMES = (
-    "cli jobs store errors settings plugins suites/__init__ data/__init__ data/task frameworks/spec api"
+    "cli jobs store errors settings plugins files suites/__init__ data/__init__ data/task frameworks/spec api"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -23,7 +24,8 @@ from assay.cli import (
     study,
     suites,
 )
-from assay.errors import AssayError, UserError
+from assay.cli.output import say
+from assay.errors import AssayError, ConfigError, UserError
 
 __all__ = ["app", "main"]
 
@@ -64,23 +66,34 @@ def _root(version: bool = typer.Option(False, "--version", help="Show the versio
     if version:
         from assay import __version__
 
-        print(f"assay {__version__}")
+        say(f"assay {__version__}")
         raise typer.Exit
+
+
+def _check_text(words: list[str]) -> None:
+    """Refuse words that are not UTF-8: they end up in files that are."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(word).decode("utf-8", "backslashreplace")
+            raise ConfigError(f"'{shown}' is not UTF-8. Use names and values in UTF-8.") from None
 
 
 def main() -> None:
     """Run the command line: 0 all done, 1 some jobs failed, 2 wrong usage or input, 130 interrupted."""
     try:
+        _check_text([*sys.argv[1:], os.getcwd()])
         app(prog_name="assay")
     except UserError as error:
-        print(f"assay: {error}", file=sys.stderr)
+        say(f"assay: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     except AssayError as error:
-        print(f"assay: this should not have happened, please report it: {error}", file=sys.stderr)
+        say(f"assay: this should not have happened, please report it: {error}", file=sys.stderr)
         sys.exit(3)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
     except KeyboardInterrupt:
-        print("assay: interrupted.", file=sys.stderr)
+        say("assay: interrupted.", file=sys.stderr)
         sys.exit(130)

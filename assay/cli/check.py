@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import Json, Tier
-from assay.cli.output import number, print_json, print_table, seconds, short, visible
+from assay.cli.output import number, print_json, print_table, say, seconds, short
 from assay.cli.progress import tell_install
 from assay.cli.run import check_tier
 
@@ -70,7 +70,7 @@ def _tell(event: Event) -> None:
     if event.kind == "done" and event.job.framework != "constant":
         job, row = event.job, event.row
         said = f"{job.framework} on {job.task}: {row['status']}, fit {seconds(row['fit_s'])}"
-        print(visible(said), file=sys.stderr, flush=True)
+        say(said, file=sys.stderr, flush=True)
 
 
 def _show(one: Check) -> None:
@@ -78,16 +78,16 @@ def _show(one: Check) -> None:
     print_table(
         f"{one.framework} {one.version} with {one.constraint}", columns, [_line(task) for task in one.tasks]
     )
-    print()
+    say()
     for claim in one.claims:
-        print(visible(_sentence(claim)))
+        say(_sentence(claim))
     for task in one.tasks:
         if task.log:
-            print(visible(f"\nThe log of {task.task} ends:"))
-            print(visible("\n".join(f"  {short(line, LOG_WIDTH)}" for line in task.log[-LOG_LINES:])))
-            print(_next_step(one, task))
+            say(f"\nThe log of {task.task} ends:")
+            say("\n".join(f"  {short(line, LOG_WIDTH)}" for line in task.log[-LOG_LINES:]))
+            say(_next_step(one, task))
     broken = sum(claim.is_broken for claim in one.claims)
-    print(
+    say(
         f"\n{one.framework} {one.version} {f'breaks {broken} claim(s)' if broken else 'keeps the contract'}.\n"
     )
 

@@ -32,7 +32,7 @@ from assay.cli.options import (
     parse_settings,
     tell_notes,
 )
-from assay.cli.output import STORE, number, print_json, print_table
+from assay.cli.output import STORE, number, print_json, print_table, say
 from assay.cli.run import check_tier, find_settings, run_with_progress, store_words
 from assay.errors import ConfigError
 
@@ -114,7 +114,7 @@ def compare(
     found = api.compare(jobs, opened, specs[0], specs[1], confidence=confidence)
     _show(found, fail_if_worse, json)
     if not json and (found.imputed_a or found.imputed_b or found.left_out):
-        print(f"Why jobs failed: assay results --failed{store_words(opened)}")
+        say(f"Why jobs failed: assay results --failed{store_words(opened)}")
     if fail_if_worse is not None and found.is_worse(fail_if_worse):
         raise typer.Exit(1)
 
@@ -144,17 +144,17 @@ def _show(found: Comparison, fail_if_worse: float | None, json: bool) -> None:
         "task", "metric", f">{found.a}", f">{found.b}", ">constant", ">gap", ">difference", ">folds", ">failed",
     ]  # fmt: skip
     print_table("", columns, [_line(task) for task in found.tasks])
-    print(_sentence(found))
+    say(_sentence(found))
     if verdict is not None:
-        print({
+        say({
             "worse": f"It is worse by more than {fail_if_worse:g} of the gap: exit code 1.",
             "not worse": f"It is not worse by more than {fail_if_worse:g} of the gap.",
             "undecided": f"That it is worse by more than {fail_if_worse:g} of the gap is neither shown nor ruled out.",
         }[verdict])  # fmt: skip
-    print("The gap of a task is the way from the constant predictor to the better of the two.")
-    print(f"trust: {found.trust}")
+    say("The gap of a task is the way from the constant predictor to the better of the two.")
+    say(f"trust: {found.trust}")
     for warning in found.warnings:
-        print(f"warning: {warning}")
+        say(f"warning: {warning}")
 
 
 def _verdict(found: Comparison, by: float) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from assay.cli.check import check
 from assay.cli.options import Json
-from assay.cli.output import print_json, print_table
+from assay.cli.output import print_json, print_table, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def new(
 
     path = write_template(name, folder or Path(name))
     word = path if path.is_absolute() else f"./{path}"
-    print(f"Made {path}. Try it: assay run {word} bundled 1m1c, or assay framework check {word}")
+    say(f"Made {path}. Try it: assay run {word} bundled 1m1c, or assay framework check {word}")
 
 
 def install(
@@ -126,7 +126,7 @@ def install(
             _show_install(spec, settings) if dry_run else _install(spec, settings, rebuild)
         except UserError as error:
             failed.append(spec.name)
-            print(f"{spec.name} {spec.version}: {error}", file=sys.stderr)
+            say(f"{spec.name} {spec.version}: {error}", file=sys.stderr)
     if failed:
         raise typer.Exit(1)
 
@@ -138,14 +138,14 @@ def _install(spec: FrameworkSpec, settings: Settings, rebuild: bool) -> None:
 
     if spec.environment != "own":
         found = environment_of(spec, settings).python
-        print(
+        say(
             f"{spec.name} {spec.version} has no environment of its own: nothing to install. It runs with {found}."
         )
         return
     build_environment(spec, settings, lambda line: tell_install(f"{spec.name} {spec.version}", line), rebuild)
     folder = environment_folder(spec, settings)
     ready = read_ready(folder)
-    print(
+    say(
         f"{spec.name} {spec.version} is ready: {len(ready['packages'])} packages, {ready['size_mb']} MB, "
         f"built in {ready['seconds']:.0f} s, in {folder}"
     )
@@ -157,14 +157,14 @@ def _show_install(spec: FrameworkSpec, settings: Settings) -> None:
 
     found = planned_downloads(spec, settings)
     if not found.needed:
-        print(f"{spec.name} {spec.version}: nothing to do ({found.why}).")
+        say(f"{spec.name} {spec.version}: nothing to do ({found.why}).")
         return
     known = [size for size in found.sizes.values() if size is not None]
     unknown = len(found.sizes) - len(known)
     about = f"{sum(known) / 1e6:.0f} MB" + (f" and {unknown} of unknown size" if unknown else "")
     largest = sorted(((size or 0, name) for name, size in found.sizes.items()), reverse=True)[:3]
     building = ", and what source packages are built with" if spec.recipe.build or spec.recipe.tools else ""
-    print(
+    say(
         f"{spec.name} {spec.version}: Python {spec.python}, {len(found.sizes)} packages, {about} at most to download"
         f" (largest: {', '.join(f'{name} {size / 1e6:.0f} MB' for size, name in largest)}){building}; "
         f"into {found.folder}"
@@ -197,6 +197,6 @@ def lock(
     version, text = make_lock(spec, wanted, Settings.from_environment(), lambda line: None)
     path, before = write_lock(spec, version, text, to)
     changed = len({*text.splitlines()} - {*before.splitlines()})
-    print(
+    say(
         f"Wrote {path}: {len(text.splitlines()) - 1} packages, {changed} lines new. Use it: {to or word}:{version}"
     )

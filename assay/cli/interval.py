@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.analyse.shared import plain
-from assay.cli.output import number, outward, print_json, print_table, visible
+from assay.cli.output import number, outward, print_json, print_table, say, visible
 from assay.errors import ConfigError
+from assay.files import is_number
 
 if TYPE_CHECKING:
     from assay.uncertainty.result import Interval
@@ -107,7 +108,7 @@ def _options(
 
     if compat not in ("", COMPAT):
         raise ConfigError(f"--compat {compat}: there is {COMPAT} only.")
-    if resamples not in ("", "exact") and not resamples.isdecimal():
+    if resamples not in ("", "exact") and not is_number(resamples):
         raise ConfigError(f"--resamples {resamples}: give a number, or exact.")
     return Options(
         alpha=alpha,
@@ -132,16 +133,16 @@ def _as_json(found: Interval, distribution: bool) -> Any:
 
 def _print_one(found: Interval, n: int) -> None:
     scored = f"{found.metric} {number(found.cv_score)} in the cross-validation"
-    print(visible(f"The winner of {n} is {found.winner_name}: {scored}."))
+    say(f"The winner of {n} is {found.winner_name}: {scored}.")
     if found.estimate is not None:
-        print(f"On new rows expect {number(found.estimate)}{_confidence(found)}.")
+        say(f"On new rows expect {number(found.estimate)}{_confidence(found)}.")
     else:
-        print("There is no estimate for new rows.")
+        say("There is no estimate for new rows.")
     how = f"all {found.n_boot} draws" if found.exact and found.n_boot else f"{found.n_boot} draws"
     drawn = f"{how}, quantiles by {found.quantile_rule}" if found.n_boot else "nothing drawn"
-    print(f"{found.method}, {drawn}.")
+    say(f"{found.method}, {drawn}.")
     for warning in found.warnings:
-        print(visible(f"warning: {warning}"))
+        say(f"warning: {warning}")
 
 
 def _confidence(found: Interval) -> str:
@@ -167,14 +168,14 @@ def _print_all(found: Sequence[Interval], n: int) -> None:
         for one in found
     ]  # fmt: skip
     print_table("", ["method", "winner", ">cross-validation", ">estimate", ">lower", ">upper"], lines)
-    print(f"{n} configurations, {found[0].metric}, {found[0].side}-sided at {found[0].alpha:g}.")
+    say(f"{n} configurations, {found[0].metric}, {found[0].side}-sided at {found[0].alpha:g}.")
     shared = set(found[0].warnings).intersection(*(one.warnings for one in found))
     for warning in sorted(shared):
-        print(visible(f"warning: {warning}"))
+        say(f"warning: {warning}")
     for one in found:
         for warning in one.warnings:
             if warning not in shared:
-                print(visible(f"warning: {one.method}: {warning}"))
+                say(f"warning: {one.method}: {warning}")
 
 
 def _end(value: float | None, down: bool) -> str:

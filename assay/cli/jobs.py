@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import StoreOption
-from assay.cli.output import STORE, check_target, open_store
+from assay.cli.output import STORE, check_target, open_store, say
 
 __all__ = ["register"]
 
@@ -41,7 +41,7 @@ def pack(
     folder = opened.folder.job(whole).attempt(max(1, opened.state(whole).attempt))
     target = output or Path(f"assay-job-{whole[:10]}.tar.gz")
     check_target(target)
-    print(f"Wrote {bundle(folder, target)}: training rows and test features are in it, test targets are not.")
+    say(f"Wrote {bundle(folder, target)}: training rows and test features are in it, test targets are not.")
 
 
 def shell(

@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.analyse.shared import Figure, draw_to, elo, plain, with_shared
 from assay.cli.missing import tell_missing
-from assay.cli.output import number, print_json, print_table, seconds, visible
+from assay.cli.output import number, print_json, print_table, say, seconds
 from assay.errors import ConfigError, UserError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def leaderboard(
         if bounds:
             _print_bounds(bounds)
         for note in notes:
-            print(visible(f"note: {note}"))
+            say(f"note: {note}")
         return
     cells = [
         {"task": t, "framework": f, "metric": board.metrics[t], **asdict(c)}
@@ -98,7 +98,7 @@ def _print_bounds(bounds: Sequence[ModelBound]) -> None:
         "The best of each job's own models, corrected for having been chosen", *bounds_text(bounds, number)
     )
     inside, known = share_inside(bounds)
-    print(
+    say(
         "The framework's score in the test is of whatever it predicts with, mostly an ensemble"
         + (f"; where it is that very model, it lay inside in {inside} of {known} jobs." if known else ".")
     )
@@ -128,12 +128,12 @@ def print_leaderboard(board: Leaderboard) -> None:
     """Print the standings in full and, where there are few tasks, the mean of each one's metric."""
     print_table("", *_table(board))
     if board.draws:
-        print(
+        say(
             f"95 % over {board.draws} draws of {board.n_tasks} tasks; Elo 1000 is {board.anchor}. The first of a group "
             "is not clearly better than the others of it."
         )
     elif sum(standing.rank is not None for standing in board.standings) > 1:
-        print(f"Too few tasks in common for intervals, groups and Elo: {board.n_tasks}.")
+        say(f"Too few tasks in common for intervals, groups and Elo: {board.n_tasks}.")
     heads, means = _means(board)
     if heads:
         lines = [[_name(standing), *own] for standing, own in zip(board.standings, means, strict=True)]
@@ -143,14 +143,14 @@ def print_leaderboard(board: Leaderboard) -> None:
 
 def _print_notes(board: Leaderboard) -> None:
     if len(board.metrics) <= MOST_TASKS and any(cell.imputed for cell in board.cells.values()):
-        print("* with failed folds imputed")
+        say("* with failed folds imputed")
     levels = {standing.meta_learning for standing in board.standings}
     for level, mark in MARKS.items():
         if level in levels:
-            print(f"{mark} {level}: learned from public data sets beforehand{TOLD_OF[level]}")
-    print(visible(f"trust: {board.trust}"))
+            say(f"{mark} {level}: learned from public data sets beforehand{TOLD_OF[level]}")
+    say(f"trust: {board.trust}")
     for warning in board.warnings:
-        print(visible(f"warning: {warning}"))
+        say(f"warning: {warning}")
 
 
 def _name(standing: Standing) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from assay.cli.options import Json
-from assay.cli.output import print_json, print_table
+from assay.cli.output import print_json, print_table, say
 
 __all__ = ["register"]
 
@@ -29,7 +29,7 @@ def doctor(json: Json = False) -> None:
         print_json(found)
         return
     machine = found["machine"]
-    print(
+    say(
         f"{machine['processor']}, {len(machine['cores'])} cores, {machine['memory_mb']} MB, {machine['system']}"
     )
     print_table(
@@ -37,13 +37,13 @@ def doctor(json: Json = False) -> None:
         ["tier", "here", "why"],
         [[t["tier"], "yes" if t["works"] else "no", t["why"]] for t in found["tiers"]],
     )
-    print(f"Runs use the {found['tier']} tier. One core's share of memory: {found['memory_per_core_mb']} MB.")
-    print("interpreters: " + ", ".join(f"{v} ({p})" for v, p in found["interpreters"].items()))
+    say(f"Runs use the {found['tier']} tier. One core's share of memory: {found['memory_per_core_mb']} MB.")
+    say("interpreters: " + ", ".join(f"{v} ({p})" for v, p in found["interpreters"].items()))
     print_table("", ["framework", "version", "ready", "why not"], [
         [f["name"], f["version"], "yes" if not f["problem"] else "no", f["problem"]] for f in found["frameworks"]
     ])  # fmt: skip
     for name, path in found["folders"].items():
-        print(f"{name}: {path}")
+        say(f"{name}: {path}")
 
 
 def _examine() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from assay.cli.output import visible
+from assay.cli.output import say
 
 __all__ = ["tell_missing"]
 
@@ -34,10 +34,7 @@ def tell_missing(scores: Iterable[Mapping[str, Any]]) -> bool:
     missing: Counter[str] = Counter()
     for (metric, message), count in reasons.items():
         missing[metric] += count
-        print(
-            visible(f"warning: {metric} has no value in {count} of {tested[metric]} rows: {message}"),
-            file=sys.stderr,
-        )
+        say(f"warning: {metric} has no value in {count} of {tested[metric]} rows: {message}", file=sys.stderr)
     fails = any(message.startswith(FAILS.format(metric)) for metric, message in reasons)
     return fails or any(
         count == tested[metric] and metric not in BUILTIN for metric, count in missing.items()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.output import say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ def parse_settings(words: list[str]) -> dict[str, dict[str, Any]]:
             value = json.loads(text)
         except ValueError:
             value = text
+        except RecursionError:
+            raise ConfigError(f"--set {name}: the value is nested too deeply.") from None
         out.setdefault(framework, {})[key] = value
     return out
 
@@ -173,4 +176,4 @@ def tell_notes(tasks: Iterable[Task]) -> None:
     """Say how files were read, where that is not the usual way; on stderr, so that output stays what it is."""
     for task in tasks:
         for note in task.notes:
-            print(note, file=sys.stderr)
+            say(note, file=sys.stderr)

@@ -7,9 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from assay.errors import ConfigError
+from assay.files import visible, visible_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +26,7 @@ __all__ = [
     "outward",
     "print_json",
     "print_table",
+    "say",
     "seconds",
     "short",
     "visible",
@@ -32,25 +34,28 @@ __all__ = [
 
 STORE = Path("results")
 NAME_WIDTH = 30
-CONTROL = {code: "\ufffd" for code in (*range(9), *range(11, 32), *range(127, 160))}
+
+
+def say(text: str = "", file: TextIO | None = None, end: str = "\n", flush: bool = False) -> None:
+    """Print a line; what a terminal would obey is shown instead: frameworks, tasks and other stores have names too."""
+    print(visible(text), file=file or sys.stdout, end=end, flush=flush)
 
 
 def console() -> Console:
-    """Return a console on standard output, wide enough for files and pipes."""
+    """Return a console on standard output, wide enough for files and pipes, that shows control characters."""
     from rich.console import Console
 
+    class Visible(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*(visible(one) if isinstance(one, str) else one for one in objects), **options)
+
     width = None if sys.stdout.isatty() else 160
-    return Console(width=width, highlight=False, soft_wrap=False)
-
-
-def visible(text: str) -> str:
-    """Return a text without signs that a terminal would obey: frameworks write messages and logs."""
-    return text.translate(CONTROL)
+    return Visible(width=width, highlight=False, soft_wrap=False)
 
 
 def print_json(value: Any) -> None:
-    """Print JSON that any language can read."""
-    print(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False, default=str))
+    """Print JSON that any language can read, and that no terminal obeys."""
+    print(visible_json(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False, default=str)))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -59,7 +64,11 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]
     from rich.table import Table
 
     table = Table(
-        title=escape(title) or None, title_justify="left", header_style="bold", box=None, pad_edge=False
+        title=escape(visible(title)) or None,
+        title_justify="left",
+        header_style="bold",
+        box=None,
+        pad_edge=False,
     )
     longest = max((len(str(row[0])) for row in rows), default=0)
     for position, name in enumerate(columns):

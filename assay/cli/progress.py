@@ -8,7 +8,7 @@ from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.output import number, seconds, visible
+from assay.cli.output import number, say, seconds, visible
 
 if TYPE_CHECKING:
     from assay.jobs.plan import Plan
@@ -35,7 +35,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self.done and not self._quiet:
-            print(f"{self.done} of {self.total} jobs are done already.", file=sys.stderr)
+            say(f"{self.done} of {self.total} jobs are done already.", file=sys.stderr)
         if not self._quiet and sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live
@@ -66,7 +66,7 @@ class Progress:
             parts.append(f"[red]failed: {kinds}[/]")
         if self._finished and left:
             parts.append(f"about {seconds(per_job * left)} left")
-        now = escape(" · ".join(self.running.values()))
+        now = escape(visible(" · ".join(self.running.values())))
         return " · ".join(parts) + (f"\n[dim]{now}[/]" if now else "")
 
     def tell(self, event: Event) -> None:
@@ -81,7 +81,7 @@ class Progress:
         if event.kind == "waiting":
             if not self._quiet:
                 cores = job.constraint.cores
-                print(
+                say(
                     f"Waiting for {cores} free core(s): other runs on this machine hold them.",
                     file=sys.stderr,
                 )
@@ -105,7 +105,7 @@ class Progress:
             what = f"{status}: {row.get('message', '')}".split("\n")[0][:160]
         text = visible(f"[{self.done}/{self.total}] {name}: {what}")
         if self._live is None:
-            print(text, file=sys.stderr, flush=True)
+            say(text, file=sys.stderr, flush=True)
         else:
             from rich.markup import escape
 
@@ -142,7 +142,7 @@ class Counted:
         if kind is KeyboardInterrupt:
             done, total = self._done
             when = f"after {done} of {total} {self._what}" if total else "before the work began"
-            print(f"\ninterrupted {when}. {self._remedy}", file=sys.stderr, flush=True)
+            say(f"\ninterrupted {when}. {self._remedy}", file=sys.stderr, flush=True)
 
     def __call__(self, done: int, total: int) -> None:
         """Take how many are done."""
@@ -151,10 +151,10 @@ class Counted:
             self._bar.update(self._bar.task_ids[0], completed=done, total=total)
         elif not self._quiet and done and (done == total or done * 10 // total > self._told):
             self._told = done * 10 // total
-            print(f"{done} of {total} {self._what}", file=sys.stderr, flush=True)
+            say(f"{done} of {total} {self._what}", file=sys.stderr, flush=True)
 
 
 def tell_install(framework: str, line: str) -> None:
     """Show one step of an install; not the hundred packages uv lists."""
     if line.strip() and not line.lstrip().startswith(("+", "-", "~", "warning:")):
-        print(visible(f"{framework}: {line.strip()[:160]}"), file=sys.stderr, flush=True)
+        say(f"{framework}: {line.strip()[:160]}", file=sys.stderr, flush=True)

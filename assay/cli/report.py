@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.analyse.shared import plain, say, with_shared
+from assay.cli.analyse.shared import plain, say_notes, with_shared
 from assay.cli.options import StoreOption
-from assay.cli.output import STORE, check_target, open_store, print_json
+from assay.cli.output import STORE, check_target, open_store, print_json, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def report(
     check_target(out)
     text = make_report(data, title)
     out.write_text(text, encoding="utf-8")
-    print(f"Wrote {out} ({len(text.encode()) / 1e6:.1f} MB).")
+    say(f"Wrote {out} ({len(text.encode()) / 1e6:.1f} MB).")
 
 
 def import_amlb(
@@ -86,8 +86,8 @@ def import_amlb(
     table.to_parquet(target, index=False) if target.suffix == ".parquet" else table.to_csv(
         target, index=False
     )
-    print(f"{int(table['optimised'].sum())} jobs with {len(table)} scores written to {target}.")
-    say(found.notes)
+    say(f"{int(table['optimised'].sum())} jobs with {len(table)} scores written to {target}.")
+    say_notes(found.notes)
 
 
 def export_amlb(
@@ -106,7 +106,7 @@ def export_amlb(
         raise ConfigError(f"The store {store} has no finished jobs yet: there is nothing to write.")
     check_target(file)
     write_amlb(file, rows)
-    print(f"{len(rows)} rows written to {file}.")
+    say(f"{len(rows)} rows written to {file}.")
 
 
 def export_bencheval(
@@ -130,4 +130,4 @@ def export_bencheval(
     if json:
         print_json({"rows": len(table), "file": str(file)})
     else:
-        print(f"{len(table)} rows written to {file}.")
+        say(f"{len(table)} rows written to {file}.")

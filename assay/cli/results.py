@@ -18,6 +18,7 @@ from assay.cli.output import (
     open_store,
     print_json,
     print_table,
+    say,
     seconds,
     short,
     visible,
@@ -58,9 +59,9 @@ def status(
             f"{len(running)} running",
             *(f"{n} {name}" for name, n in sorted(counts.items())),
         ]
-        print(f"{store}: " + " · ".join(parts), flush=True)
+        say(f"{store}: " + " · ".join(parts), flush=True)
         for key, folder in running:
-            print(f"  {key[:10]} attempt {folder.number}: {_last_line(folder.log)}")
+            say(f"  {key[:10]} attempt {folder.number}: {_last_line(folder.log)}")
         if not watch or not (waiting or running):
             return
         time.sleep(1.0)
@@ -92,7 +93,7 @@ def results(
     rows = open_store(store).rows()
     rows = [row for row in rows if row["status"] != "ok"] if failed else rows
     if not rows and format == "table":
-        print(f"No job of {store} has {'failed' if failed else 'finished'} yet.")
+        say(f"No job of {store} has {'failed' if failed else 'finished'} yet.")
     elif format == "json":
         print_json(rows)
     elif format == "csv":
@@ -156,7 +157,7 @@ def score(
     records: list[Any] = table.astype(object).where(table.notna(), None).to_dict("records")
     if output is not None:
         table.to_parquet(output) if output.suffix == ".parquet" else table.to_csv(output, index=False)
-        print(f"{len(table)} rows written to {output}.")
+        say(f"{len(table)} rows written to {output}.")
     elif json:
         print_json(records)
     else:

@@ -42,7 +42,7 @@ from assay.cli.options import (
     parse_settings,
     tell_notes,
 )
-from assay.cli.output import STORE, print_json, print_table, seconds, visible
+from assay.cli.output import STORE, print_json, print_table, say, seconds
 from assay.cli.progress import Progress
 from assay.errors import ConfigError
 
@@ -175,8 +175,8 @@ def run_with_progress(
             api.run(jobs, store, executor, settings=settings, tell=progress.tell, **asdict(options))
         except KeyboardInterrupt:
             progress.close()
-            print("Stopped. Finished jobs are kept; go on with the same command:", file=sys.stderr)
-            print(f"  assay {shlex.join(sys.argv[1:])}", file=sys.stderr)
+            say("Stopped. Finished jobs are kept; go on with the same command:", file=sys.stderr)
+            say(f"  assay {shlex.join(sys.argv[1:])}", file=sys.stderr)
             raise typer.Exit(130) from None
 
 
@@ -233,9 +233,9 @@ def _show_plan(jobs: Plan, store: Path, executor: Local, options: RunOptions, js
         f"Jobs to run under {jobs.constraint.name}", ["task", "type", *(f">{n}" for n in names)], rows
     )
     for line in _not_applicable(jobs, "not planned"):
-        print(line)
-    print(f"{takes.jobs} jobs to run, {len(jobs.jobs) - len(missing)} done already.")
-    print(
+        say(line)
+    say(f"{takes.jobs} jobs to run, {len(jobs.jobs) - len(missing)} done already.")
+    say(
         f"If every job uses its time: {seconds(takes.budget_h * 3600)} of jobs, {seconds(takes.wall_h * 3600)} on the "
         f"clock with {takes.parallel} at a time. If every limit is reached: {seconds(takes.worst_h * 3600)} of jobs."
     )
@@ -253,7 +253,7 @@ def _show_results(jobs: Plan, store: Store, json: bool) -> bool:
     if json:
         print_json(rows)
         for line in _not_applicable(jobs, "not run"):  # there is no row that could say so
-            print(line, file=sys.stderr)
+            say(line, file=sys.stderr)
     else:
         show_leaderboard(rows)
         _hints(rows, failed, jobs, store)
@@ -264,7 +264,7 @@ def _not_applicable(jobs: Plan, done: str) -> list[str]:
     """Return a line for each framework and task that it cannot do by its type."""
     types = {task.name: task.type for task in jobs.tasks}
     return [
-        visible(f"{framework} is not applicable to {name} ({types[name]}): {done}.")
+        f"{framework} is not applicable to {name} ({types[name]}): {done}."
         for framework, name in dict.fromkeys(jobs.unsuited)
     ]
 
@@ -276,17 +276,17 @@ def _hints(rows: Rows, failed: Rows, jobs: Plan, store: Store) -> None:
     stale = count_stale(jobs, rows)
     for task in jobs.tasks:
         if task.known_as:
-            print(
+            say(
                 f"This store knows {task.name} from before the labels of Parquet files kept their declared order. Rows "
                 "made then were made with sorted labels; use another store to run all of them again."
             )
     for line in _not_applicable(jobs, "not run"):
-        print(line)
+        say(line)
     if stale:
-        print(f"{stale} row(s) were made with another adapter or lock: run them again with --rerun-stale.")
+        say(f"{stale} row(s) were made with another adapter or lock: run them again with --rerun-stale.")
     if failed:
-        print(f"{len(failed)} of {len(rows)} jobs failed. Why: assay explain {failed[0]['key'][:10]}{where}")
-    print(
+        say(f"{len(failed)} of {len(rows)} jobs failed. Why: assay explain {failed[0]['key'][:10]}{where}")
+    say(
         f"Results are in {_relative(store.folder.root)}. Next: assay results{where}, assay leaderboard{where}"
     )
 

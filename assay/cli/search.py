@@ -10,9 +10,10 @@ import typer
 
 from assay.cli.analyse.shared import plain
 from assay.cli.options import Csv, parse_csv_words
-from assay.cli.output import check_target, number, outward, print_json, print_table, visible
+from assay.cli.output import check_target, number, outward, print_json, print_table, say
 from assay.cli.progress import Counted
 from assay.errors import ConfigError, UserError
+from assay.files import is_number
 
 if TYPE_CHECKING:
     from assay.studies.search import SearchResult
@@ -117,7 +118,7 @@ def search(
 
 
 def _how_many(text: str) -> int | str:
-    if text != "all" and not (text.isdecimal() and int(text) > 0):
+    if text != "all" and not (is_number(text) and int(text) > 0):
         raise ConfigError(f"--configurations {text}: give a number, or all.")
     return text if text == "all" else int(text)
 
@@ -157,10 +158,10 @@ def _print(found: SearchResult) -> None:
     arrow = "↑" if found.interval.higher_is_better else "↓"
     print_table("", [">", "configuration", f">{found.metric}{arrow} in the cross-validation"], lines)
     for note in (*found.notes, *found.interval.warnings):
-        print(visible(f"note: {note}"))
-    print()
-    print(visible(_for_everyone(found)))
-    print(visible(_for_statisticians(found)))
+        say(f"note: {note}")
+    say()
+    say(_for_everyone(found))
+    say(_for_statisticians(found))
 
 
 def _for_everyone(found: SearchResult) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import StoreOption
-from assay.cli.output import STORE, open_store
+from assay.cli.output import STORE, open_store, say
 
 __all__ = ["register"]
 
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def rebuild(store: StoreOption = STORE) -> None:
-    """Make the index anew from the folders, which are the truth.
+    """Make a new index from the folders, which are the truth. Exit code 1 if files are damaged, which are named.
 
     \b
     Example:
@@ -31,7 +31,12 @@ def rebuild(store: StoreOption = STORE) -> None:
     """
     from assay.results.upkeep import rebuild as make
 
-    print(f"{make(store)} jobs are in the index of {store}.")
+    made = make(store)
+    for problem in made.problems:
+        say(problem)
+    damaged = f" {len(made.problems)} problem(s)." if made.problems else ""
+    say(f"{made.jobs} jobs are in the index of {store}.{damaged}")
+    raise typer.Exit(1 if made.problems else 0)
 
 
 def verify(store: StoreOption = STORE) -> None:
@@ -46,15 +51,15 @@ def verify(store: StoreOption = STORE) -> None:
     opened = open_store(store)
     problems = check(opened)
     for problem in problems:
-        print(problem)
-    print(f"{len(opened.rows())} rows checked, {len(problems)} problem(s).")
+        say(problem)
+    say(f"{sum(1 for _ in opened.check_rows())} rows checked, {len(problems)} problem(s).")
     raise typer.Exit(1 if problems else 0)
 
 
 def merge(
     other: Annotated[Path, typer.Argument(help="The store to take from.")], store: StoreOption = STORE
 ) -> None:
-    """Take over the finished jobs of another store. Where both have a job, ours stays.
+    """Take over the finished jobs of another store. Where both have a job, ours stays. Exit code 1 if some cannot be.
 
     \b
     Example:
@@ -63,5 +68,9 @@ def merge(
     from assay.results.upkeep import merge as take
     from assay.store.store import Store
 
-    taken, already = take(Store(store), open_store(other))
-    print(f"{taken} jobs taken from {other}, {already} were here already.")
+    merged = take(Store(store), open_store(other))
+    for problem in merged.problems:
+        say(problem)
+    left = f", {len(merged.problems)} could not be taken" if merged.problems else ""
+    say(f"{merged.taken} jobs taken from {other}, {merged.already} were here already{left}.")
+    raise typer.Exit(1 if merged.problems else 0)

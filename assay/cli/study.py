@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.analyse.shared import Figure, draw_to, plain
-from assay.cli.output import check_target, print_json, print_table
+from assay.cli.output import check_target, print_json, print_table, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def intervals(
     ranks = sorted((rank, name) for name, rank in average_ranks(found).items())
     if ranks:
         print_table("Average ranks", ["method", ">rank"], [[name, f"{rank:.2f}"] for rank, name in ranks])
-    print(
+    say(
         f"Of {repetitions} searches: the share whose truth was inside; whether a promise of 95 % stands (by an exact "
         "binomial test); how far the bound lay from the truth; how much too good the estimate was; the true score of "
         "whom the method chose."

@@ -22,7 +22,7 @@ from assay.cli.options import (
     parse_csv_words,
     tell_notes,
 )
-from assay.cli.output import number, print_json, print_table, short
+from assay.cli.output import number, print_json, print_table, say, short
 
 __all__ = ["register"]
 
@@ -56,7 +56,7 @@ def list_(json: Json = False) -> None:
         return
     rows = [[s.name, s.version, len(s.tasks), s.description.split("\n")[0]] for s in found]
     print_table("", ["suite", "version", ">tasks", "description"], rows)
-    print("Also: a YAML file, openml/s/ID, openml/t/ID, or a data file with --target.")
+    say("Also: a YAML file, openml/s/ID, openml/t/ID, or a data file with --target.")
 
 
 def show(
@@ -138,16 +138,16 @@ def show_task(
         if json:
             print_json(found.to_json())
             continue
-        print(
+        say(
             f"{found.name} ({found.id}), {found.type}, target {found.target}, metrics {', '.join(found.metrics)}"
         )
         rows = [[c.name, c.kind, c.role, ", ".join(c.categories[:6]) + (" …" if len(c.categories) > 6 else "")]
                 for c in found.columns]  # fmt: skip
         print_table("", ["column", "kind", "role", "categories"], rows)
-        print(f"classes: {', '.join(found.classes) or '–'}")
-        print("folds: " + ", ".join(f"{f.repeat}.{f.fold} ({f.n_train}+{f.n_test})" for f in found.folds))
-        print("facts: " + ", ".join(f"{name} {number(value)}" for name, value in found.facts.items()))
-        print(f"data {found.data_digest[:16]} · split {found.split_digest[:16]} · task {found.digest[:16]}")
+        say(f"classes: {', '.join(found.classes) or '–'}")
+        say("folds: " + ", ".join(f"{f.repeat}.{f.fold} ({f.n_train}+{f.n_test})" for f in found.folds))
+        say("facts: " + ", ".join(f"{name} {number(value)}" for name, value in found.facts.items()))
+        say(f"data {found.data_digest[:16]} · split {found.split_digest[:16]} · task {found.digest[:16]}")
         for note in found.notes:
-            print(note)
-        print(f"origin: {found.origin or '–'} · licence: {found.licence or '–'}")
+            say(note)
+        say(f"origin: {found.origin or '–'} · licence: {found.licence or '–'}")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import stat
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from assay.files import ArrayLimits, read_npz, read_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,61 +58,48 @@ class Predictions:
         return bool(len(answers) > 1 and (answers == answers[0]).all())
 
 
-def read_predictions(out: Path, asked: Asked) -> Predictions | None:
+def read_predictions(out: Path, asked: Asked, root: Path | None = None) -> Predictions | None:
     """Read and check `predictions.npz` or `predictions.csv`; None when there is neither.
 
-    Raises BadPredictions. Nothing the child wrote is trusted: no links are followed, no pickles are
-    read, and files much larger than the answer asked for are refused.
+    Raises BadPredictions. Files much larger than the answer asked for are refused, and below `root` no link is
+    followed.
     """
-    for name, read in (("predictions.npz", _from_npz), ("predictions.csv", _from_csv)):
-        try:
-            descriptor = os.open(out / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise BadPredictions(f"{name} cannot be opened: {error.strerror}") from None
-        state = os.fstat(descriptor)
-        if not stat.S_ISREG(state.st_mode):
-            os.close(descriptor)
-            raise BadPredictions(f"{name} is not a regular file")
-        with open(descriptor, "rb") as file:
-            _check_size(state.st_size, asked, name)
-            try:
-                arrays = read(file, asked)
-            except BadPredictions:
-                raise
-            except (
-                Exception
-            ) as error:  # a foreign file makes the readers raise anything: zlib, struct, memory
-                raise BadPredictions(f"{name} cannot be read: {str(error)[:300]}") from None
-        return _check(arrays, asked)
-    return None
+    most = 2**20 + 256 * max(1, asked.n_rows) * (len(asked.classes) + 4)
+    arrays = _from_npz(out / "predictions.npz", most, root)
+    if arrays is None:
+        arrays = _from_csv(out / "predictions.csv", asked, most, root)
+    return None if arrays is None else _check(arrays, asked)
 
 
-def _check_size(size: int, asked: Asked, name: str) -> None:
-    most = 2**20 + 64 * max(1, asked.n_rows) * (len(asked.classes) + 4) * 4
-    if size > most:
-        raise BadPredictions(f"{name} has {size} bytes; {asked.n_rows} rows need far less")
-
-
-def _from_npz(file: Any, asked: Asked) -> dict[str, Any]:
-    import numpy as np
-
-    with zipfile.ZipFile(file) as archive:
-        for info in archive.infolist():
-            _check_size(info.file_size, asked, f"predictions.npz, {info.filename}")
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in ("row", "prediction", "probabilities") if name in stored}
-    if "prediction" not in arrays:
+def _from_npz(path: Path, most: int, root: Path | None) -> dict[str, Any] | None:
+    found = read_npz(path, ("row", "prediction", "probabilities"), ArrayLimits(most, most), root)
+    if found.is_missing:
+        return None
+    if found.value is None:
+        raise BadPredictions(f"predictions.npz {found.problem}")
+    if "prediction" not in found.value:
         raise BadPredictions("predictions.npz has no array 'prediction'")
-    return arrays
+    return found.value
 
 
-def _from_csv(file: Any, asked: Asked) -> dict[str, Any]:
+def _from_csv(path: Path, asked: Asked, most: int, root: Path | None) -> dict[str, Any] | None:
+    found = read_text(path, root, most)
+    if found.is_missing:
+        return None
+    if found.value is None:
+        raise BadPredictions(f"predictions.csv {found.problem}")
+    try:
+        rows = list(csv.reader(io.StringIO(found.value, newline="")))
+        return _columns(rows, asked)
+    except (csv.Error, ValueError, OverflowError) as error:
+        if isinstance(error, BadPredictions):
+            raise
+        raise BadPredictions(f"predictions.csv cannot be read: {str(error)[:300]}") from None
+
+
+def _columns(rows: list[list[str]], asked: Asked) -> dict[str, Any]:
     import numpy as np
 
-    rows = list(csv.reader(io.StringIO(file.read().decode("utf-8-sig"), newline="")))
     header, rows = (rows[0], rows[1:]) if rows else ([], [])
     for name in ("row", "prediction"):
         if name not in header:

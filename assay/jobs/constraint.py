@@ -24,17 +24,24 @@ __all__ = [
 GB = 1024  # in MiB; sizes are binary: 16g is 16 GiB
 HOUR = 3600.0
 LIMITED = ("start", "load", "fit", "predict", "timing", "export")  # the phases that have limits
-_WORDS = {
-    "time_s": "time",
-    "cores": "cores",
-    "memory_mb": "memory",
-    "disk_mb": "disk",
-    "max_folds": "folds",
+MAX_FILES = 1_000_000
+# Per field: what it is called, the largest value that is allowed, and how that is written.
+_BOUNDS = {
+    "time_s": ("time", 1000 * 86400, "1000d"),
+    "cores": ("cores", 65_536, "65536"),
+    "memory_mb": ("memory", GB**3, "1024t"),
+    "disk_mb": ("disk", GB**3, "1024t"),
+    "max_folds": ("folds", 1_000_000, "1000000"),
+    "max_files": ("files", 10**12, "1000000000000"),
 }
 _UNITS = {"d": 86400.0, "h": HOUR, "m": 60.0, "s": 1.0}
+# ASCII: elsewhere `\d` is a digit of any script, and `s` also the long s.
 _WRITTEN = re.compile(
-    r"(?P<time>(?:\d+(?:\.\d+)?[dhms])+)(?P<cores>\d+)c(?:(?P<memory>\d+(?:\.\d+)?)g)?", re.IGNORECASE
+    r"(?P<time>(?:\d+(?:\.\d+)?[dhms])+)(?P<cores>\d+)c(?:(?P<memory>\d+(?:\.\d+)?)g)?",
+    re.IGNORECASE | re.ASCII,
 )
+_TIME = re.compile(r"(\d+(?:\.\d+)?)([dhms])", re.ASCII)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([mgt])i?b?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class Constraint:
     `memory_mb` None means a share of the machine, decided and recorded at run time, never part of the
     key. `leeway_s` None means min(time, 1 h). `phase_limits_s` sets limits of phases other than fit.
     `max_folds` runs only the first folds of each task, as AMLB's `test` constraint does. `tasks` holds
-    overrides by task name.
+    overrides by task name. `max_files` is how many files and folders may be there at a time.
     """
 
     name: str
@@ -56,23 +63,25 @@ class Constraint:
     max_folds: int | None = None
     phase_limits_s: Mapping[str, float] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    max_files: int = MAX_FILES
 
     def __post_init__(self) -> None:
-        for what in ("time_s", "cores", "memory_mb", "disk_mb", "max_folds"):
+        for what in _BOUNDS:
             value = getattr(self, what)
-            if value is not None and not 0 < value < math.inf:
-                raise ConfigError(
-                    f"Constraint '{self.name}' has {_WORDS[what]} {value:g}: give more than zero."
-                )
+            if value is not None:
+                self._check(_BOUNDS[what][0], value, what)
         for phase, limit in self.phase_limits_s.items():
-            if not 0 < limit < math.inf:
-                raise ConfigError(
-                    f"Constraint '{self.name}' has a limit of {limit:g} s for phase {phase}: give more than zero."
-                )
-        if self.leeway_s is not None and not 0 <= self.leeway_s < math.inf:
-            raise ConfigError(
-                f"Constraint '{self.name}' has leeway {self.leeway_s:g} s: give zero for none, or more."
-            )
+            self._check(f"a limit for phase {phase} of", limit, "time_s", unit=" s")
+        if self.leeway_s:
+            self._check("leeway", self.leeway_s, "time_s", "zero for none, or more", " s")
+
+    def _check(
+        self, what: str, value: float, like: str, least: str = "more than zero", unit: str = ""
+    ) -> None:
+        _, most, written = _BOUNDS[like]
+        remedy = least if not value > 0 else f"at most {written}" if value > most else ""
+        if remedy:
+            raise ConfigError(f"Constraint '{self.name}' has {what} {_float(value):g}{unit}: give {remedy}.")
 
     @property
     def effective_leeway_s(self) -> float:
@@ -97,6 +106,8 @@ class Constraint:
         said: dict[str, Any] = {"time_s": float(self.time_s), "cores": int(self.cores)}
         said["memory_mb"] = None if self.memory_mb is None else int(self.memory_mb)
         said["disk_mb"], said["leeway_s"] = int(self.disk_mb), float(self.effective_leeway_s)
+        if self.max_files != MAX_FILES:  # the first version had no such limit, and its keys stay as they were
+            said["max_files"] = int(self.max_files)
         if self.phase_limits_s:
             said["phase_limits_s"] = {
                 phase: float(self.phase_limits_s[phase]) for phase in sorted(self.phase_limits_s)
@@ -127,8 +138,8 @@ KNOWN = {
 def parse_duration(text: str | int | float, where: str = "") -> float:
     """Return seconds: `90`, `"90s"`, `"1h30m"`."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        return float(text)
-    parts = re.findall(r"(\d+(?:\.\d+)?)([dhms])", str(text).lower())
+        return _float(text)
+    parts = _TIME.findall(str(text).lower())
     if not parts or "".join(n + u for n, u in parts) != str(text).lower().replace(" ", ""):
         raise ConfigError(f"'{text}' is not a time{_at(where)}. Write for example 30s, 10m, 1h or 1h30m.")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
@@ -136,12 +147,14 @@ def parse_duration(text: str | int | float, where: str = "") -> float:
 
 def parse_size(text: str | int | float, where: str = "") -> int:
     """Return MiB: `"16g"`, `"512m"`, `"16GB"`; a bare number is MiB."""
-    if isinstance(text, (int, float)) and not isinstance(text, bool) and math.isfinite(text):
+    if isinstance(text, int) and not isinstance(text, bool):
+        return text
+    if isinstance(text, float) and math.isfinite(text):
         return int(text)
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([mgt])i?b?", str(text).strip().lower())
+    match = _SIZE.fullmatch(str(text).strip().lower())
     if not match:
         raise ConfigError(f"'{text}' is not a size{_at(where)}. Write for example 512m, 16g or 1t.")
-    return int(float(match[1]) * {"m": 1, "g": GB, "t": GB * GB}[match[2]])
+    return _int(float(match[1]) * {"m": 1, "g": GB, "t": GB * GB}[match[2]])
 
 
 def parse_constraint(text: str) -> Constraint:
@@ -153,7 +166,7 @@ def parse_constraint(text: str) -> Constraint:
             "1h8c or 10m4c16g; or a name from a constraints file (--constraints FILE)."
         )
     memory = parse_size(match["memory"] + "g") if match["memory"] else None
-    return Constraint(text.strip(), parse_duration(match["time"]), int(match["cores"]), memory)
+    return Constraint(text.strip(), parse_duration(match["time"]), _int(float(match["cores"])), memory)
 
 
 def read_constraint(
@@ -170,7 +183,7 @@ def read_constraint(
     try:
         return parse_constraint(text)
     except ConfigError:
-        if not re.match(r"\d", text) and (named or suggest(text, KNOWN).startswith("Did")):
+        if not re.match(r"[0-9]", text) and (named or suggest(text, KNOWN).startswith("Did")):
             raise ConfigError(
                 f"Unknown constraint '{text}'{_at(where)}. {suggest(text, [*(named or ()), *KNOWN])}"
             ) from None
@@ -183,6 +196,7 @@ _READ: Mapping[str, tuple[str, Callable[[Any, str], Any]]] = {
     "cores": ("cores", lambda value, where: _whole(value, "cores", where)),
     "memory": ("memory_mb", parse_size),
     "disk": ("disk_mb", parse_size),
+    "files": ("max_files", lambda value, where: _whole(value, "files", where)),
     "leeway": ("leeway_s", parse_duration),
     "folds": ("max_folds", lambda value, where: _whole(value, "folds", where)),
 }
@@ -232,6 +246,19 @@ def _whole(value: Any, what: str, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{what} is {value!r}{_at(where)}: it must be a whole number.")
     return value
+
+
+def _float(value: float) -> float:
+    """Return a float, infinite for whole numbers beyond its range: bounds are checked afterwards."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _int(value: float) -> int:
+    """Return a whole number; of an infinite one, one beyond every bound."""
+    return int(value) if math.isfinite(value) else 10**100
 
 
 def _at(where: str) -> str:

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-__all__ = ["AttemptFolder", "JobFolder", "StoreFolder", "read_json", "write_json", "write_replace"]
+from assay.files import Read, is_number, make_record, read_json
+from assay.jobs.job import Job
+from assay.jobs.outcome import Facts
+from assay.jobs.row import check_row
 
-
-def write_replace(path: Path, write: Callable[[BinaryIO], Any], durable: bool = True) -> None:
-    """Write a file under another name and rename it, so that no reader ever sees half of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with open(partial, "wb") as file:
-            write(file)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def write_json(path: Path, value: Mapping[str, Any], durable: bool = True) -> None:
-    """Write JSON by rename; NaN is refused, because other languages cannot read it."""
-    text = json.dumps(value, allow_nan=False, indent=1, ensure_ascii=False).encode()
-    write_replace(path, lambda file: file.write(text), durable)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object."""
-    with open(path, encoding="utf-8") as file:
-        value: dict[str, Any] = json.load(file)
-    return value
+__all__ = ["AttemptFolder", "JobFolder", "StoreFolder"]
 
 
 class AttemptFolder:
@@ -44,6 +19,7 @@ class AttemptFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.root = path.parents[min(3, len(path.parents) - 1)]  # `jobs`: below it no link is followed
         self.number = int(path.name)
         self.job = path / "job.json"
         self.attempt = path / "attempt.json"
@@ -61,8 +37,16 @@ class AttemptFolder:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the supervisor wrote its facts, which it does last."""
-        return self.outcome.exists()
+        """Whether the supervisor wrote its facts, which it does last; they may be damaged since."""
+        return os.path.lexists(self.outcome)
+
+    def read_facts(self) -> Read[Facts]:
+        """Return the facts in `outcome.json`."""
+        return read_json(self.outcome, self.root).then(Facts.from_json)
+
+    def read_verdict(self) -> Read[dict[str, Any]]:
+        """Return the row in `verdict.json`."""
+        return read_json(self.verdict, self.root).then(check_row)
 
 
 class JobFolder:
@@ -70,12 +54,23 @@ class JobFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.root = path.parents[min(1, len(path.parents) - 1)]
         self.job = path / "job.json"
+
+    def read_job(self) -> Read[Job]:
+        """Return the job in `job.json`, which must be the one that the folder is named after."""
+        return read_json(self.job, self.root).then(self._own_job)
+
+    def _own_job(self, value: dict[str, Any]) -> Job:
+        job = make_record(Job, value)
+        if job.key != self.path.name:
+            raise ValueError(f"it is the job {job.key[:40]}, not {self.path.name}")
+        return job
 
     def attempts(self) -> list[AttemptFolder]:
         """Return the attempts in order; an empty list when there is none."""
         root = self.path / "attempts"
-        names = [name for name in os.listdir(root) if name.isdecimal()] if root.is_dir() else []
+        names = [name for name in os.listdir(root) if is_number(name)] if root.is_dir() else []
         return [AttemptFolder(root / name) for name in sorted(names, key=int)]
 
     def attempt(self, number: int) -> AttemptFolder:

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from assay.data.task import Fold, Task
+from assay.errors import ConfigError
+from assay.files import make_record
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import Constraint
 
@@ -47,11 +49,8 @@ class Job:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Job:
-        """Make a job from what `to_json` returned."""
-        data = dict(value)
-        data["metrics"] = tuple(data["metrics"])
-        data["constraint"] = Constraint(**data["constraint"])
-        return cls(**data)
+        """Make a job from what `to_json` returned; ValueError where a field is of another type."""
+        return make_record(cls, value)
 
 
 def job_seed(run_seed: int, task_digest: str, repeat: int, fold: int) -> int:
@@ -64,6 +63,8 @@ class JobGroup:
     """The jobs of one framework on one task under one constraint: all but the fold is hashed once."""
 
     def __init__(self, framework: FrameworkSpec, task: Task, constraint: Constraint, run_seed: int) -> None:
+        if not abs(run_seed) < 2**63:
+            raise ConfigError(f"The seed {run_seed} is too large: give at most {2**63 - 1}.")
         said = {
             "framework": framework.name,
             "version": framework.version,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+
+from assay.files import make_record
 
 __all__ = ["FAILED", "STATUSES", "Facts", "PredictionCheck", "Status", "Verdict", "classify"]
 
@@ -34,8 +36,8 @@ class Facts:
     """What the supervisor saw of one attempt; immutable, and no verdict in it.
 
     Seconds are of the supervisor's monotonic clock; `phases` the time spent in each; `phase` the last one
-    reached. `stopped_for` is why the supervisor killed the tree ("time", "disk"; "memory" and "processes"
-    where these are only watched), or empty. `memory_peak_mb` is sampled anonymous and shared memory;
+    reached. `stopped_for` is why the supervisor killed the tree ("time", "disk", "files"; "memory" and
+    "processes" where these are only watched), or empty. `memory_peak_mb` is sampled anonymous and shared memory;
     `memory_cgroup_peak_mb` also counts page cache.
     """
 
@@ -54,6 +56,8 @@ class Facts:
     memory_samples: tuple[tuple[float, float], ...] = ()
     cpu_s: float = 0.0
     disk_peak_mb: float = 0.0
+    files_peak: int = 0
+    files_limit: int = 0
     processes_peak: int = 0
     process_limit_hits: int = 0
     left_behind: int = 0
@@ -74,11 +78,12 @@ class Facts:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Facts:
-        """Make facts from `outcome.json`; keys of later versions are left aside."""
-        names = {f.name for f in fields(cls)}
-        data = {key: item for key, item in value.items() if key in names}
-        data["memory_samples"] = tuple((float(t), float(m)) for t, m in data.get("memory_samples", ()))
-        return cls(**data)
+        """Make facts from `outcome.json`; keys of later versions are ignored.
+
+        Raises:
+            ValueError: a field is of another type; the message names it.
+        """
+        return make_record(cls, value)
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,10 @@ def classify(
         return Verdict("lost", facts.lost_reason)
     if facts.stopped_for == "disk":
         return Verdict("disk", f"It wrote {facts.disk_peak_mb:.0f} MB, more than its disk limit.")
+    if facts.stopped_for == "files":
+        return Verdict(
+            "disk", f"It wrote {facts.files_peak:,} files, more than its limit of {facts.files_limit:,}."
+        )
     if check.found and not check.problem and _is_safe(facts):
         return _trained(facts, role)
     if check.problem and facts.phase in AFTER_PREDICTIONS:  # what ended the timing did not spoil them

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import StoreError
-from assay.jobs.folder import AttemptFolder, read_json
+from assay.files import read_tail
+from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
 from assay.results.judge import phase_limits
@@ -47,13 +48,14 @@ def explain(store: Store, key: str) -> Explanation:
         row = {}  # it runs again: what is told is of this attempt
     elif row:
         attempt = folder.attempt(row["attempt"])
-    facts = Facts.from_json(read_json(attempt.outcome)) if attempt.is_complete else None
+    facts = attempt.read_facts().value
     name = "pending" if state.state == "running" and not held else state.state
-    if not folder.job.exists():
+    described = folder.read_job()
+    if described.is_missing:
         raise StoreError(
             f"Job {whole} is planned but was not tried yet. Run the same command again to start it."
         )
-    job = Job.from_json(read_json(folder.job))
+    job = described.get()
     where = "" if store.folder.root == Path("results").absolute() else f" --store {store.folder.root}"
     return Explanation(
         job=job,
@@ -63,17 +65,13 @@ def explain(store: Store, key: str) -> Explanation:
         facts=facts,
         attempts=len(attempts),
         limits_s=phase_limits(job, attempt),
-        log=_last_lines(attempt.log),
+        log=_last_lines(attempt),
         remedy=_remedy(row.get("status", name), job, facts, attempt, where),
     )
 
 
-def _last_lines(path: Path) -> tuple[str, ...]:
-    if not path.exists():
-        return ()
-    with open(path, "rb") as file:
-        file.seek(max(0, path.stat().st_size - 20_000))
-        text = file.read().decode("utf-8", "replace")
+def _last_lines(folder: AttemptFolder) -> tuple[str, ...]:
+    text = read_tail(folder.log, folder.root).value or ""
     return tuple(text.splitlines()[-LOG_LINES:])
 
 
@@ -94,16 +92,16 @@ def _remedy(status: str, job: Job, facts: Facts | None, folder: AttemptFolder, w
         f"own memory parameters with --set {job.framework}.NAME=VALUE, {again}.",
         "crash": "A native library died. See the last log lines (a Python traceback is there if there was one), try "
         f"one core fewer, or reproduce it with `assay job shell {job.key[:10]}{where}`.",
-        "disk": f"It may write {limit.disk_mb} MB. Raise `disk:` in a constraints file, or tell the framework to "
-        f"save less, {again}.",
+        "disk": f"It may write {limit.disk_mb} MB in {limit.max_files} files. Raise `disk:` or `files:` in a "
+        f"constraints file, or tell the framework to save less, {again}.",
         "error": f"The framework raised or gave up; the log has its traceback. Reproduce it with `assay job shell "
         f"{job.key[:10]}{where}`, or send its authors the bundle of `assay job pack {job.key[:10]}{where}`.",
-        "invalid_predictions": "The adapter or the framework must be mended: docs/contract.md says what is asked for. "
+        "invalid_predictions": "The adapter or the framework needs a fix: docs/contract.md says what is asked for. "
         f"The file is in {folder.out}.",
         "setup": f"Install what is missing (`assay framework check {job.framework}`, `assay doctor`), {again}.",
-        "data": f"Mend the data or the task file, {again}.",
-        "lost": "The machine or the supervisor went away, not the framework's doing. Check `dmesg` for a system-wide "
-        f"lack of memory, {again}.",
+        "data": f"Fix the data or the task file, {again}.",
+        "lost": "The machine, the supervisor or a file of the store failed, not the framework. Restore the file that "
+        f"is named, if one is, or check `dmesg` for a system-wide lack of memory; {again}.",
     }
     return told.get(status, "")
 

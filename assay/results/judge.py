@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from assay.data.task import Task
 from assay.errors import UserError
+from assay.files import digest_file, is_number, is_regular, make_record, read_json, write_json
 from assay.frameworks.predictions import Asked, BadPredictions, Predictions, read_predictions
 from assay.jobs.constraint import LIMITED
-from assay.jobs.folder import AttemptFolder, StoreFolder, read_json, write_json
+from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts, PredictionCheck, Verdict, classify
+from assay.jobs.row import check_row
 from assay.metrics import get_metric, score
 from assay.metrics.own import is_own
-from assay.runs.folds import read_task, read_truth
+from assay.runs.folds import Question, read_question
 
 __all__ = [
     "CONTENDED",
     "Judged",
+    "Judgement",
+    "judge",
     "judge_attempt",
     "make_row",
     "phase_limits",
     "predictions_digest",
-    "row_of",
     "score_predictions",
 ]
 
+_log = logging.getLogger(__name__)
+PREDICTION_FILES = ("predictions.npz", "predictions.csv")
 # A row is contended when its cores were shared, more than 5 % of the time was stolen by the hypervisor, or some
 # process on the machine waited for a core for more than half of the time.
 CONTENDED = {"steal": 0.05, "cpu_pressure": 0.5}
@@ -46,6 +51,14 @@ class Judged:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """The row of an attempt, and what is wrong with the files it was made from: empty when nothing is."""
+
+    row: dict[str, Any]
+    damage: str = ""
+
+
 def judge_attempt(
     store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool = False
 ) -> dict[str, Any]:
@@ -54,17 +67,36 @@ def judge_attempt(
     A metric that is a function in somebody's file runs only with `own_metrics`, that is when the user named it in
     this run: what stands in a store must not run code. Otherwise its score stays as it was first computed.
     """
-    row = row_of(store, job, folder, own_metrics)
-    write_json(folder.verdict, row)
+    row = judge(store, job, folder, own_metrics).row
+    with contextlib.suppress(IsADirectoryError):  # the index has the row, and `verify` names the folder
+        write_json(folder.verdict, row)
     return row
 
 
-def row_of(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool = False) -> dict[str, Any]:
-    """Return the row of an attempt and write nothing."""
-    facts = Facts.from_json(read_json(folder.outcome))
-    before = read_json(folder.verdict) if folder.verdict.exists() else {}
+def judge(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool = False) -> Judgement:
+    """Return the row of an attempt and write nothing. Whatever the files hold, there is a row.
+
+    Facts that cannot be read, and a truth that is gone or damaged, are not the framework's doing: the row is `lost`
+    and says which file it is.
+    """
+    found = folder.read_facts()
+    facts = found.value or Facts("", "", lost_reason=f"Its facts are gone: {found.sentence}.")
+    try:
+        row, damage = _row(store, job, folder, facts, own_metrics)
+        return Judgement(check_row(row), found.sentence or damage)
+    # The one place where any failure becomes a row: nothing that a child wrote may end the run of all other jobs.
+    except Exception as error:
+        _log.info("%s could not be judged.", job.key, exc_info=True)
+        reason = f"It could not be judged: {type(error).__name__}: {str(error)[:300]}"
+        return Judgement(_row_without_scores(job, folder, reason), reason)
+
+
+def _row(
+    store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts, own_metrics: bool
+) -> tuple[dict[str, Any], str]:
     trusted = tuple(name for name in job.metrics if own_metrics or not is_own(name))
-    judged = _judge(store, job, folder, facts, trusted)
+    judged, damage = _judge(store, job, folder, facts, trusted)
+    before = folder.read_verdict().value or {} if len(trusted) < len(job.metrics) else {}
     kept = {name: before.get("scores", {}).get(name) for name in job.metrics if name not in trusted}
     ways = {name: before.get("higher_is_better", {}).get(name, True) for name in kept}
     reasons = tuple(
@@ -76,23 +108,34 @@ def row_of(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: boo
         scores={name: judged.scores.get(name, kept.get(name)) for name in job.metrics},
         higher_is_better={**judged.higher_is_better, **ways},
     )
+    return make_row(job, folder, facts, judged), damage
+
+
+def _row_without_scores(job: Job, folder: AttemptFolder, reason: str) -> dict[str, Any]:
+    facts = Facts("", "", lost_reason=reason)
+    nothing = dict.fromkeys(job.metrics)
+    judged = Judged(Verdict("lost", reason), nothing, dict.fromkeys(job.metrics, True), False, ())
     return make_row(job, folder, facts, judged)
 
 
 def _judge(
     store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts, metrics: tuple[str, ...]
-) -> Judged:
-    around = facts.surroundings
+) -> tuple[Judged, str]:
     predictions, check = None, PredictionCheck(found=False)
     notes: tuple[str, ...] = ()
     scores: dict[str, float | None] = dict.fromkeys(metrics)
-    if around.get("fold_digest"):
-        task = read_task(store, job.task_digest)
-        truth, _ = read_truth(store, around["fold_digest"])
-        predictions, check = _read(folder, task, len(truth))
-    verdict = classify(facts, check, phase_limits(job, folder), around.get("role", "framework"))
-    if verdict.status == "ok" and predictions is not None:
-        scores, notes = score_predictions(predictions, truth, task, metrics)
+    damage = ""
+    if fold := _text(facts.surroundings, "fold_digest"):
+        question = read_question(store, job.task_digest, fold)
+        damage = question.sentence
+        if question.value is not None:
+            predictions, check = _read(folder, question.value)
+        elif _has_predictions(folder):
+            facts = replace(facts, lost_reason=f"Its predictions cannot be scored: {damage}.")
+    role = _text(facts.surroundings, "role") or "framework"
+    verdict = classify(facts, check, phase_limits(job, folder), role)
+    if verdict.status == "ok" and predictions is not None and question.value is not None:
+        scores, notes = score_predictions(predictions, question.value.y, question.value.task, metrics)
     optimised = facts.report.get("optimised")
     if isinstance(optimised, str):
         notes = (*notes, f"It cannot optimise {metrics[0]}: it was asked for {optimised[:40]} instead.")
@@ -100,25 +143,37 @@ def _judge(
     if isinstance(unwritten, str):
         notes = (*notes, f"Not all it knows could be written: {unwritten[:200]}")
     ways = {name: get_metric(name).higher_is_better for name in metrics}
-    return Judged(verdict, scores, ways, check.constant, notes)
+    return Judged(verdict, scores, ways, check.constant, notes), damage
 
 
-def phase_limits(job: Job, folder: AttemptFolder) -> dict[str, float]:
-    """Return the limit of every phase as it was in force."""
-    if folder.attempt.exists():
-        limits: dict[str, float] = read_json(folder.attempt)["limits_s"]
-        return limits
+@dataclass(frozen=True)
+class _Limits:
+    limits_s: Mapping[str, float]
+
+
+def phase_limits(job: Job, folder: AttemptFolder) -> Mapping[str, float]:
+    """Return the limit of every phase as it was in force; of an attempt without `attempt.json`, the constraint's."""
+    launch = read_json(folder.attempt, folder.root).then(lambda value: make_record(_Limits, value))
+    if launch.value is not None:
+        return launch.value.limits_s
     return {phase: job.constraint.limit_s(phase) for phase in LIMITED}
 
 
-def _read(folder: AttemptFolder, task: Task, n_rows: int) -> tuple[Predictions | None, PredictionCheck]:
+def _read(folder: AttemptFolder, question: Question) -> tuple[Predictions | None, PredictionCheck]:
+    task = question.task
     try:
-        predictions = read_predictions(folder.out, Asked(task.type, task.classes, n_rows))
+        predictions = read_predictions(
+            folder.out, Asked(task.type, task.classes, len(question.y)), folder.root
+        )
     except BadPredictions as error:
         return None, PredictionCheck(found=True, problem=f"{str(error)[0].upper()}{str(error)[1:]}.")
     if predictions is None:
         return None, PredictionCheck(found=False)
     return predictions, PredictionCheck(found=True, constant=predictions.is_constant)
+
+
+def _has_predictions(folder: AttemptFolder) -> bool:
+    return any(is_regular(folder.out / name, folder.root) for name in PREDICTION_FILES)
 
 
 def score_predictions(
@@ -151,8 +206,8 @@ def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: Judged) -> d
         "framework": job.framework,
         "version": job.version,
         "params": dict(job.params),
-        "role": around.get("role", "framework"),
-        "meta_learning": around.get("meta_learning", ""),
+        "role": _text(around, "role") or "framework",
+        "meta_learning": _text(around, "meta_learning"),
         "task": job.task,
         "task_id": job.task_id,
         "task_digest": job.task_digest,
@@ -181,22 +236,22 @@ def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: Judged) -> d
         "oom_kills": facts.oom_kills,
         "disk_peak_mb": facts.disk_peak_mb,
         "models_count": _count(report.get("models_count")),
-        "has_oof": _is_file(folder.out / "oof.npz"),
-        "has_trace": _is_file(folder.out / "artifacts" / "trace.json"),
+        "has_oof": is_regular(folder.out / "oof.npz", folder.root),
+        "has_trace": is_regular(folder.out / "artifacts" / "trace.json", folder.root),
         "inference_s": _timing(report),
         "constant_predictions": judged.constant,
         "enforcement": facts.enforcement,
         "blindness": facts.blindness,
         "network": bool(around.get("network", False)),
-        "start": around.get("start", ""),
+        "start": _text(around, "start"),
         "contended": _is_contended(around),
-        "neighbours": around.get("neighbours", 0),
-        "host": around.get("machine", {}).get("host", ""),
+        "neighbours": _count(around.get("neighbours")) or 0,
+        "host": _text(_object(around.get("machine")), "host"),
         "started_at": facts.started_at,
         "ended_at": facts.ended_at,
-        "framework_digest": around.get("framework_digest", ""),
-        "lock_digest": around.get("lock_digest", ""),
-        "fold_digest": around.get("fold_digest", ""),
+        "framework_digest": _text(around, "framework_digest"),
+        "lock_digest": _text(around, "lock_digest"),
+        "fold_digest": _text(around, "fold_digest"),
         "predictions_digest": predictions_digest(folder),
         "origin": "assay",
     }
@@ -226,11 +281,16 @@ def _number(said: Any) -> float | None:
 
 
 def _count(said: Any) -> int | None:
-    return said if isinstance(said, int) and _number(said) is not None else None
+    return said if type(said) is int and _number(said) is not None else None
 
 
-def _is_file(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(said: Mapping[str, Any], name: str) -> str:
+    value = said.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def _timing(report: Mapping[str, Any]) -> dict[str, float]:
@@ -240,21 +300,20 @@ def _timing(report: Mapping[str, Any]) -> dict[str, float]:
     found = {
         size: _number(entry.get("median_s"))
         for size, entry in timing.items()
-        if size.isdecimal() and size.isascii() and isinstance(entry, Mapping)
+        if is_number(size) and isinstance(entry, Mapping)
     }
     return {size: value for size, value in found.items() if value is not None}
 
 
 def _is_contended(around: Mapping[str, Any]) -> bool:
-    busy = any(float(around.get(name, 0.0)) > limit for name, limit in CONTENDED.items())
+    busy = any((_number(around.get(name)) or 0.0) > limit for name, limit in CONTENDED.items())
     return bool(around.get("cores_shared")) or busy
 
 
 def predictions_digest(folder: AttemptFolder) -> str:
     """Return the digest of the predictions file as it lies there; empty when there is none."""
-    for name in ("predictions.npz", "predictions.csv"):
-        path = folder.out / name
-        if path.is_file() and not path.is_symlink():
-            with open(path, "rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+    for name in PREDICTION_FILES:
+        digest = digest_file(folder.out / name, folder.root)
+        if digest.value is not None:
+            return digest.value
     return ""

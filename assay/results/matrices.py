@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay.errors import DataError
-from assay.jobs.folder import AttemptFolder, StoreFolder, read_json
+from assay.files import ArrayLimits, is_number, make_record, read_json, read_npy, read_npz
+from assay.jobs.folder import AttemptFolder, StoreFolder
 
 __all__ = ["Matrix", "read_array", "read_job_matrices", "read_matrix"]
 
+OOF_LIMITS = ArrayLimits(file_bytes=2**30, memory_bytes=2**29)  # a child wrote it
 # Columns of a table that are no configurations.
 RESERVED = ("y", "fold", "repeat", "group", "time", "event")
 # The names under which an npz may have them.
@@ -59,43 +62,40 @@ def read_job_matrices(
         if not row.get("has_oof") or row["status"] != "ok":
             continue
         attempt = folder.job(row["key"]).attempt(row["attempt"])
+        facts = attempt.read_facts().value
         try:
             matrix = _of_job(attempt.path)
-            said = read_json(attempt.out / "report.json").get("best", "")
-        except (DataError, OSError, ValueError):  # what cannot be read any more is passed over
+        except DataError:  # what cannot be read any more is passed over
             continue
-        yield row, matrix, said if isinstance(said, str) else ""
+        best = facts.report.get("best") if facts is not None else None
+        yield row, matrix, best if isinstance(best, str) else ""
 
 
 def read_array(text: str, what: str) -> Any:
     """Read one array as `FILE.npz:ARRAY`, or `FILE.npy`."""
-    import numpy as np
-
     file, _, name = text.rpartition(":") if ".npz:" in text else (text, "", "")
-    try:
-        with np.load(file, allow_pickle=False) as found:
-            if not hasattr(found, "files"):
-                return found
-            if name not in found.files:
-                there = ", ".join(found.files)
-                raise DataError(
-                    f"{what}: {file} has no array '{name}'. Give FILE.npz:ARRAY; there are: {there}."
-                )
-            return found[name]
-    except (OSError, ValueError, AttributeError, TypeError):
-        if Path(file).suffix == ".npy" and Path(file).is_file():
-            return np.load(file, allow_pickle=False)
-        raise DataError(f"{what}: {file} cannot be read as npz. Give FILE.npz:ARRAY.") from None
+    path = Path(os.path.realpath(file))
+    if path.suffix == ".npy":
+        found = read_npy(path)
+        if found.value is None:
+            raise DataError(f"{what}: {found.sentence}.")
+        return found.value
+    arrays = read_npz(path)
+    if arrays.value is None:
+        raise DataError(f"{what}: {arrays.sentence}. Give FILE.npz:ARRAY.")
+    if name not in arrays.value:
+        there = ", ".join(arrays.value)
+        raise DataError(f"{what}: {file} has no array '{name}'. Give FILE.npz:ARRAY; there are: {there}.")
+    return arrays.value[name]
 
 
 def _of_npz(path: Path) -> Matrix:
     import numpy as np
 
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            found = {name: file[name] for name in file.files}
-    except (OSError, ValueError) as error:
-        raise DataError(f"it cannot be read as npz: {error}") from None
+    arrays = read_npz(Path(os.path.realpath(path)))  # the user named it: it may be a link
+    if arrays.value is None:
+        raise DataError(f"it {arrays.problem}.")
+    found = arrays.value
     known = {
         key: next((found[one] for one in names if one in found), None) for key, names in NPZ_NAMES.items()
     }
@@ -108,7 +108,10 @@ def _of_npz(path: Path) -> Matrix:
         raise DataError(
             f"`predictions` has the shape {values.shape}; it needs rows × configurations (× classes)."
         )
-    names = tuple(str(one) for one in found.get("names", np.arange(values.shape[1])))
+    for name, array in known.items():
+        if array is not None and array.shape != values.shape[:1]:
+            raise DataError(f"`{name}` has the shape {array.shape} where there are {len(values)} rows.")
+    names = tuple(str(one) for one in found.get("names", np.arange(values.shape[1])).ravel())
     return _made(known, values, names)
 
 
@@ -118,7 +121,8 @@ def _of_table(path: Path) -> Matrix:
     try:
         frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
     except Exception as error:  # pandas and pyarrow have a dozen of them
-        raise DataError(f"it cannot be read as a table: {error}") from None
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise DataError(f"it cannot be read as a table: {reason}") from None
     if "y" not in frame and "time" not in frame:
         raise DataError("it needs a column y, a column fold, and one column per configuration.")
     _check_heads(path, [str(name) for name in frame.columns])
@@ -198,17 +202,17 @@ def _of_job(path: Path) -> Matrix:
 
     attempt = _attempt(path)
     oof = attempt.out / "oof.npz"
-    if not oof.is_file() or oof.is_symlink():
+    arrays = read_npz(oof, limits=OOF_LIMITS, root=attempt.root)
+    if arrays.is_missing:
         raise DataError(f"{path}: the framework left no out-of-fold predictions of its models (out/oof.npz).")
-    try:
-        with np.load(oof, allow_pickle=False) as file:
-            names = [str(one) for one in file["names"]]
-            columns = [_second_of_two(file[f"config_{at}"]) for at in range(len(names))]
-            folds = file["fold"] if "fold" in file.files else None
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{oof} cannot be read: {error}") from None
+    if arrays.value is None:
+        raise DataError(f"{arrays.sentence}.")
     y = _training_target(attempt)
-    whole = [at for at, one in enumerate(columns) if len(one) == len(y) and np.isfinite(one).all()]
+    names, columns = _models(oof, arrays.value)
+    folds = arrays.value.get("fold")
+    if folds is not None and folds.shape != y.shape:
+        raise DataError(f"{oof}: there are {len(y)} training rows, but `fold` has the shape {folds.shape}.")
+    whole = [at for at, values in enumerate(columns) if _is_whole(values, len(y), columns[0].ndim)]
     if not whole:
         raise DataError(f"{oof}: no model has predictions for all {len(y)} training rows.")
     left = [names[at] for at in range(len(names)) if at not in whole]
@@ -222,6 +226,25 @@ def _of_job(path: Path) -> Matrix:
     )
 
 
+def _models(oof: Path, arrays: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+    """Return the models' names and what each predicted."""
+    names = [str(name) for name in arrays["names"].ravel()] if "names" in arrays else []
+    missing = [at for at in range(len(names)) if f"config_{at}" not in arrays]
+    if not names or missing:
+        what = f"config_{missing[0]}" if missing else "names"
+        raise DataError(f"{oof} has no array `{what}`.")
+    return names, [_second_of_two(arrays[f"config_{at}"]) for at in range(len(names))]
+
+
+def _is_whole(values: Any, n_rows: int, dimensions: int) -> bool:
+    """Whether a model has a finite prediction for every row, in the form of the first model's."""
+    import numpy as np
+
+    if values.ndim not in (1, 2) or values.ndim != dimensions or values.dtype.kind not in "fiub":
+        return False
+    return len(values) == n_rows and bool(np.isfinite(values).all())
+
+
 def _second_of_two(array: Any) -> Any:
     """Return (N) probabilities of the second of two classes; a framework may have written both."""
     return array[:, 1] if array.ndim == 2 and array.shape[1] == 2 else array
@@ -233,23 +256,29 @@ def _attempt(path: Path) -> AttemptFolder:
         path = path.parent
     if path.name == "out":
         path = path.parent
-    if path.parent.name == "attempts" and path.name.isdecimal():
+    if path.parent.name == "attempts" and is_number(path.name):
         return AttemptFolder(path)
-    numbers = sorted(int(one.name) for one in (path / "attempts").glob("*") if one.name.isdecimal())
+    numbers = sorted(int(one.name) for one in (path / "attempts").glob("*") if is_number(one.name))
     if not numbers:
         raise DataError(f"{path} is no folder of a job: it has no attempts.")
     return AttemptFolder(path / "attempts" / f"{numbers[-1]:03d}")
 
 
-def _training_target(attempt: AttemptFolder) -> Any:
-    import numpy as np
+@dataclass(frozen=True)
+class _Data:
+    data: Mapping[str, str]
 
-    files = read_json(attempt.attempt)["data"]
-    said = next((Path(one) for name, one in files.items() if name.startswith("train.")), Path())
-    # The store may have been moved since: root/jobs/ab/key/attempts/001.
-    here = attempt.path.parents[4] / "folds" / said.parent.name / "train.npz"
-    try:
-        with np.load(here, allow_pickle=False) as file:
-            return file["y"]
-    except (OSError, ValueError, KeyError):
-        raise DataError(f"The targets of the training rows are not there any more: {here}.") from None
+
+def _training_target(attempt: AttemptFolder) -> Any:
+    files = read_json(attempt.attempt, attempt.root).then(lambda value: make_record(_Data, value))
+    if files.value is None:
+        raise DataError(f"{files.sentence}.")
+    train = next((Path(path) for name, path in files.value.data.items() if name.startswith("train.")), Path())
+    # The store may have been moved since.
+    folds = attempt.root.parent / "folds"
+    if train.parent.name in ("", ".."):
+        raise DataError(f"{attempt.attempt} names no training rows.")
+    arrays = read_npz(folds / train.parent.name / "train.npz", ("y",), root=folds)
+    if arrays.value is None or "y" not in arrays.value or arrays.value["y"].ndim != 1:
+        raise DataError(f"The targets of the training rows are not there any more: {arrays.path}.")
+    return arrays.value["y"]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.errors import ConfigError
-from assay.frameworks.predictions import Asked, read_predictions
+from assay.frameworks.predictions import Asked, BadPredictions, read_predictions
 from assay.jobs.folder import StoreFolder
 from assay.metrics import get_metric
 from assay.results.judge import score_predictions
-from assay.runs.folds import read_task, read_truth
+from assay.runs.folds import read_question
 
 __all__ = ["rescore"]
 
@@ -42,11 +42,16 @@ def rescore(
 def _score(
     store: StoreFolder, row: Mapping[str, Any], metrics: Sequence[str]
 ) -> tuple[dict[str, float | None], list[str]]:
-    task = read_task(store, row["task_digest"])
-    truth, _ = read_truth(store, row["fold_digest"])
-    out = store.job(row["key"]).attempt(row["attempt"]).out
-    predictions = read_predictions(out, Asked(task.type, task.classes, len(truth)))
+    question = read_question(store, row["task_digest"], row["fold_digest"])
+    if question.value is None:
+        return dict.fromkeys(metrics), [f"{question.sentence}."]
+    task, y = question.value.task, question.value.y
+    attempt = store.job(row["key"]).attempt(row["attempt"])
+    try:
+        predictions = read_predictions(attempt.out, Asked(task.type, task.classes, len(y)), attempt.root)
+    except BadPredictions as error:
+        return dict.fromkeys(metrics), [f"The predictions in the store cannot be scored any more: {error}."]
     if predictions is None:
         return dict.fromkeys(metrics), ["The predictions are no longer in the store."]
-    scores, notes = score_predictions(predictions, truth, task, metrics)
+    scores, notes = score_predictions(predictions, y, task, metrics)
     return scores, list(notes)

@@ -27,6 +27,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from assay.files import visible
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -113,10 +115,15 @@ def folded(name: str) -> str:
 
 
 def write_rows_csv(file: TextIO, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write results rows, one per job, as CSV; what is not flat is written as JSON."""
+    """Write results rows, one per job, as CSV; what is not flat is JSON, and control characters are escaped."""
     names = list(rows[0]) if rows else ["key"]
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(names)
     for row in rows:
-        cells = (row[name] for name in names)
-        writer.writerow([json.dumps(cell) if isinstance(cell, (dict, list)) else cell for cell in cells])
+        writer.writerow([_cell(row.get(name)) for name in names])
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        return json.dumps(value)
+    return visible(value) if isinstance(value, str) else value

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from assay.files import read_json
 from assay.jobs.folder import StoreFolder
 
 __all__ = ["read_traces"]
@@ -20,12 +20,7 @@ def read_traces(
     for row in rows:
         if not row.get("has_trace"):
             continue
-        path = folder.job(row["key"]).attempt(row["attempt"]).out / "artifacts" / "trace.json"
-        try:
-            if path.is_symlink() or path.stat().st_size > MOST_BYTES:
-                continue
-            trace = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            continue
-        if isinstance(trace, dict) and isinstance(trace.get("points"), list):
+        attempt = folder.job(row["key"]).attempt(row["attempt"])
+        trace = read_json(attempt.out / "artifacts" / "trace.json", attempt.root, MOST_BYTES).value
+        if trace is not None and isinstance(trace.get("points"), list):
             yield row, trace

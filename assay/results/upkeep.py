@@ -1,31 +1,53 @@
-"""Keep a store honest: rebuild its index from the folders, verify every row, merge another store into it."""
+"""Keep a store honest: rebuild its index from the folders, verify every row, merge another store into it.
+
+Damaged files are named, and the rest of the store is dealt with all the same.
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.errors import StoreError, UserError
-from assay.jobs.folder import AttemptFolder, JobFolder, StoreFolder, read_json
+from assay.errors import StoreError
+from assay.files import copy_tree, read_bytes, remove_tree, replace_file, write_replace
+from assay.jobs.folder import AttemptFolder, JobFolder, StoreFolder
 from assay.jobs.job import Job
-from assay.results.judge import judge_attempt, predictions_digest, row_of
+from assay.results.judge import judge, judge_attempt, predictions_digest
 from assay.store.store import Store, is_held
 
-__all__ = ["Merged", "merge", "rebuild", "verify"]
+__all__ = ["Merged", "Rebuilt", "merge", "rebuild", "verify"]
 
-Merged = tuple[int, int]
+MOST_FILE_BYTES = 2**30  # of a truth or a task's description
 
 
-def rebuild(root: Path) -> int:
-    """Make the index anew from the folders alone; return the number of jobs. The old index is kept aside."""
+@dataclass(frozen=True)
+class Rebuilt:
+    """How many jobs are in the new index, and a sentence for each file that could not be used."""
+
+    jobs: int
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Merged:
+    """How many jobs were taken and how many were there before, and a sentence for each that could not be taken."""
+
+    taken: int
+    already: int
+    problems: tuple[str, ...] = ()
+
+
+def rebuild(root: Path) -> Rebuilt:
+    """Make a new index from the folders alone. The old index is kept aside."""
     folder = StoreFolder(root.absolute())
     if not folder.format.exists():
         raise StoreError(f"There is no store at {folder.root}.")
-    found = list(_jobs(folder))
-    running = [job.key for job, attempts in found if any(is_held(attempt) for attempt in attempts)]
+    problems: list[str] = []
+    jobs = list(_jobs(folder, problems))
+    running = [job.key for job, attempts in jobs if any(is_held(attempt) for attempt in attempts)]
     if running:
         raise StoreError(
             f"{len(running)} job(s) of {folder.root} are running, such as {running[0]}. Wait or stop them."
@@ -33,126 +55,172 @@ def rebuild(root: Path) -> int:
     # Made beside the old one, which stays until the new one is whole.
     new = folder.index.with_name(f"new-{folder.index.name}")
     for path in _with_logs(new):
-        path.unlink(missing_ok=True)
+        remove_tree(path)
     store = Store(folder.root, index=new)
-    store.add([job for job, _ in found])
-    for job, attempts in found:
+    store.add([job for job, _ in jobs])
+    for job, attempts in jobs:
         complete = [attempt for attempt in attempts if attempt.is_complete]
         if complete:
-            store.finish(job.key, complete[-1].number, _judge_or_keep(folder, job, complete[-1]))
+            store.finish(job.key, complete[-1].number, _judge_or_keep(folder, job, complete[-1], problems))
     store.close()
     for path in _with_logs(folder.index):
-        if path.exists():
-            os.replace(path, path.with_name(f"old-{path.name}"))
-    os.replace(new, folder.index)
-    return len(found)
+        if os.path.lexists(path):
+            old = path.with_name(f"old-{path.name}")
+            remove_tree(old)
+            replace_file(path, old)
+    replace_file(new, folder.index)
+    return Rebuilt(len(jobs), tuple(problems))
 
 
 def _with_logs(index: Path) -> list[Path]:
     return [index.with_name(index.name + suffix) for suffix in ("", "-wal", "-shm")]
 
 
-def _judge_or_keep(folder: StoreFolder, job: Job, attempt: AttemptFolder) -> dict[str, Any]:
-    """Judge an attempt; where its truth is gone, what was said of it once stands."""
-    try:
-        return judge_attempt(folder, job, attempt)
-    except UserError:
-        if not attempt.verdict.exists():
-            raise
-        return read_json(attempt.verdict)
-
-
-def _jobs(folder: StoreFolder) -> Iterator[tuple[Job, list[AttemptFolder]]]:
+def _jobs(folder: StoreFolder, problems: list[str]) -> Iterator[tuple[Job, list[AttemptFolder]]]:
     for key in folder.job_keys():
-        job = folder.job(key)
-        if job.job.exists():
-            yield Job.from_json(read_json(job.job)), job.attempts()
+        found, attempts = folder.job(key).read_job(), folder.job(key).attempts()
+        if found.value is not None:
+            yield found.value, attempts
+        elif not found.is_missing or any(attempt.is_complete for attempt in attempts):
+            problems.append(f"{key}: {found.sentence}; the job is left out.")
+
+
+def _judge_or_keep(
+    folder: StoreFolder, job: Job, attempt: AttemptFolder, problems: list[str]
+) -> dict[str, Any]:
+    """Judge an attempt; where a file that is needed for it is gone or damaged, an earlier verdict stands."""
+    before = attempt.read_verdict()
+    if before.problem and not before.is_missing:
+        problems.append(f"{job.key}: {before.sentence}; it is made again.")
+    damage = judge(folder, job, attempt).damage
+    if damage and before.value is not None and _is_of(before.value, job, attempt):
+        problems.append(f"{job.key}: {damage}; its earlier row is kept.")
+        return before.value
+    if damage:
+        problems.append(f"{job.key}: {damage}; its row is `lost`.")
+    return judge_attempt(folder, job, attempt)
+
+
+def _is_of(row: dict[str, Any], job: Job, attempt: AttemptFolder) -> bool:
+    return bool(row["key"] == job.key and row["attempt"] == attempt.number)
 
 
 def verify(store: Store) -> list[str]:
     """Return what is wrong with a store, a sentence each; empty when every row can be made again from its files."""
     problems = []
-    rows, states = {row["key"]: row for row in store.rows()}, store.states()
-    for key, row in rows.items():
-        problems += [f"{key}: {problem}" for problem in _problems(store.folder, row)]
+    states = store.states()
+    for key, row, problem in store.check_rows():
+        if row is None:
+            problems.append(f"{key}: its row in the index is damaged: {problem}; run `assay store rebuild`.")
+        else:
+            problems += [f"{key}: {problem}" for problem in _problems(store.folder, row)]
     for key in store.folder.job_keys():
-        complete = any(attempt.is_complete for attempt in store.folder.job(key).attempts())
-        if complete and key not in states:
-            problems.append(f"{key}: is on disk but not in the index; run `assay store rebuild`.")
+        problems += [f"{key}: {problem}" for problem in _stray_problems(store, key, states)]
     return problems
+
+
+def _stray_problems(store: Store, key: str, states: dict[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with a job apart from its row."""
+    folder = store.folder.job(key)
+    attempts = folder.attempts()
+    complete = [attempt for attempt in attempts if attempt.is_complete]
+    if complete and key not in states:
+        yield "is on disk but not in the index; run `assay store rebuild`."
+    if complete and key in states and states[key].state == "running" and not is_held(complete[-1]):
+        yield "it ended but has no row yet; run the same command again, or `assay store rebuild`."
+    job = folder.read_job()
+    if job.problem and (complete or not job.is_missing):
+        yield f"{job.sentence}."
 
 
 def _problems(folder: StoreFolder, row: dict[str, Any]) -> Iterator[str]:
     job_folder = folder.job(row["key"])
     attempt = job_folder.attempt(row["attempt"])
-    if not job_folder.job.exists() or not attempt.is_complete:
+    job = job_folder.read_job()
+    if job.is_missing or not attempt.is_complete:
         yield "its folder or its facts are gone."
         return
+    if job.value is None:
+        return  # named with the jobs on disk
     if predictions_digest(attempt) != row["predictions_digest"]:
         yield f"its predictions in {attempt.out} are not those that were scored."
         return
-    stored = read_json(attempt.verdict) if attempt.verdict.exists() else None
-    try:
-        again = row_of(folder, Job.from_json(read_json(job_folder.job)), attempt)
-    except UserError as error:
-        yield f"it cannot be judged again: {error}"
+    stored = attempt.read_verdict()
+    if stored.problem and not stored.is_missing:
+        yield f"{stored.sentence}; run `assay store rebuild`."
+    again = judge(folder, job.value, attempt)
+    if again.damage:
+        yield f"it cannot be judged again: {again.damage}."
         return
-    if stored is not None and stored != row:
+    if stored.value is not None and stored.value != row:
         yield "the index and verdict.json differ; run `assay store rebuild`."
-    if again != row:
-        different = sorted(name for name in row if again.get(name) != row[name])
+    if again.row != row:
+        different = sorted(name for name in row if again.row.get(name) != row[name])
         yield f"judged again, it differs in {', '.join(different)}."
 
 
 def merge(store: Store, other: Store) -> Merged:
-    """Take over the finished jobs of another store; return (taken, already here). Ours win where both have one."""
+    """Take over the finished jobs of another store. Where both have a job, ours stays."""
     states = store.states()
     taken = already = 0
-    for row in other.rows():
-        key = row["key"]
+    problems = []
+    for key, row, problem in other.check_rows():
         if states.get(key) is not None and states[key].state == "done":
             already += 1
             continue
-        theirs, ours = other.folder.job(key), store.folder.job(key)
-        job = _job_of(row, theirs)
-        number = _copy_attempt(theirs, ours, row["attempt"])
-        for name, file in (("truth", f"{row['fold_digest']}.npz"), ("tasks", f"{row['task_digest']}.json")):
-            _copy_new(other.folder.root / name / file, store.folder.root / name / file)
-        store.add([job])
-        store.finish(key, number, judge_attempt(store.folder, job, ours.attempt(number)))
-        taken += 1
-    return taken, already
+        problem = problem or (_take(store, other, row) if row is not None else "")
+        if problem:
+            problems.append(f"{key}: {problem}. Run `assay store verify` there.")
+        else:
+            taken += 1
+    return Merged(taken, already, tuple(problems))
 
 
-def _job_of(row: dict[str, Any], theirs: JobFolder) -> Job:
-    """Return the job of another store's row; the row names files, so it is read with distrust."""
-    names = [row["key"], row["task_digest"], row["fold_digest"]]
-    try:
-        job = Job.from_json(read_json(theirs.job))
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise StoreError(f"{theirs.job} cannot be read: {error}. Run `assay store verify` there.") from error
-    if [job.key, job.task_digest] != names[:2] or not all(name.isalnum() or not name for name in names):
-        raise StoreError(
-            f"{theirs.job} is not the job of its row {row['key']}. Run `assay store rebuild` there."
-        )
-    return job
+def _take(store: Store, other: Store, row: dict[str, Any]) -> str:
+    """Take over one job; return why it could not be taken, or an empty text."""
+    key = row["key"]
+    theirs, ours = other.folder.job(key), store.folder.job(key)
+    found = theirs.read_job()
+    if found.value is None:
+        return found.sentence
+    job = found.value
+    # The row names files, so it is read with distrust.
+    names = [row["task_digest"], row["fold_digest"]]
+    if job.task_digest != names[0] or not all(name.isalnum() or not name for name in names):
+        return f"{theirs.job} is not the job of its row"
+    number, problem = _copy_attempt(theirs, ours, row["attempt"], job)
+    if problem:
+        return problem
+    _copy_new(other.folder.truth, store.folder.truth, f"{names[1]}.npz")
+    _copy_new(other.folder.tasks, store.folder.tasks, f"{names[0]}.json")
+    store.add([job])
+    store.finish(key, number, judge_attempt(store.folder, job, ours.attempt(number)))
+    return ""
 
 
-def _copy_attempt(theirs: JobFolder, ours: JobFolder, number: int) -> int:
-    """Copy one attempt under the next free number, complete or not at all."""
+def _copy_attempt(theirs: JobFolder, ours: JobFolder, number: int, job: Job) -> tuple[int, str]:
+    """Copy one attempt under the next free number, complete or not at all; return the number and a problem."""
+    attempt = theirs.attempt(number)
+    if not attempt.is_complete:
+        return 0, f"{attempt.outcome} does not exist"
     new = max((attempt.number for attempt in ours.attempts()), default=0) + 1
     target = ours.attempt(new).path
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    shutil.copytree(theirs.attempt(number).path, partial, symlinks=True)
-    os.rename(partial, target)
-    _copy_new(theirs.job, ours.job)
-    return new
+    remove_tree(partial)
+    problem = copy_tree(
+        attempt.path, partial, job.constraint.disk_mb * 2**20, job.constraint.max_files, attempt.root
+    )
+    if problem:
+        remove_tree(partial)
+        return 0, problem
+    replace_file(partial, target)
+    _copy_new(theirs.path, ours.path, "job.json")
+    return new, ""
 
 
-def _copy_new(source: Path, target: Path) -> None:
-    if source.is_file() and not target.exists():
-        partial = target.with_name(f".{target.name}.partial")
-        shutil.copyfile(source, partial)
-        os.replace(partial, target)
+def _copy_new(source: Path, target: Path, name: str) -> None:
+    """Copy a file that we do not have; one that cannot be read is missed when the row is made."""
+    data = read_bytes(source / name, source, MOST_FILE_BYTES).value
+    if data is not None and not os.path.lexists(target / name):
+        write_replace(target / name, lambda file: file.write(data))

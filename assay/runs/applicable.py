@@ -19,10 +19,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from assay.errors import NotInstalled
+from assay.files import read_json, write_json
 from assay.frameworks.envs import Environment, environment_of
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import LIMITED
-from assay.jobs.folder import StoreFolder, read_json, write_json
+from assay.jobs.folder import StoreFolder
 from assay.runs.launch import Launch
 from assay.runs.machine import choose_tier
 from assay.runs.prepare import write_attempt
@@ -51,9 +52,8 @@ def with_known_types(spec: FrameworkSpec, settings: Settings) -> FrameworkSpec:
         return spec
     known = json.dumps([spec.digest(), dict(spec.params), environment.digest], sort_keys=True)
     kept = settings.cache / "estimators" / f"{hashlib.sha256(known.encode()).hexdigest()}.json"
-    if kept.is_file():
-        tags = read_json(kept)
-    else:
+    tags = read_json(kept).value
+    if tags is None:
         tags = _ask(spec, environment)
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_json(kept, tags, durable=False)
@@ -81,7 +81,8 @@ def _ask(spec: FrameworkSpec, environment: Environment) -> dict[str, Any]:
         write_attempt(folder, {"schema": 1, "params": dict(spec.params)}, _launch(code, environment))
         command = [sys.executable, "-I", "-m", "assay.runs.supervise", str(folder.path)]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True)
-        tags = _read(folder.out / "tags.json")
+        answer = read_json(folder.out / "tags.json", folder.path, MOST_BYTES).value or {}
+        tags = {key: answer.get(key) for key in ("kind", "multi_class") if key in answer}
         if not tags:
             _log.info(
                 "%s says nothing of what it is: %s", spec.name, done.stderr.decode("utf-8", "replace")[-200:]
@@ -103,14 +104,3 @@ def _launch(code: Path, environment: Environment) -> Launch:
         readable=tuple(str(path) for path in environment.readable),
         environ=environment.environ,
     )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """Read what a child wrote: a small plain file with a JSON object, or nothing."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with open(descriptor, "rb") as file:
-            found = json.loads(file.read(MOST_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return {key: found.get(key) for key in ("kind", "multi_class")} if isinstance(found, dict) else {}

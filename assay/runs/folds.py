@@ -14,12 +14,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.data.task import Task
-from assay.errors import DataError
+from assay.files import Read, make_record, read_json, read_npz, write_json, write_replace
 from assay.frameworks.fold_files import file_name, write_rows
-from assay.jobs.folder import StoreFolder, read_json, write_json, write_replace
+from assay.jobs.folder import StoreFolder
 from assay.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from assay.data.resolve import TaskData
 
-__all__ = ["FoldFiles", "Folds", "read_task", "read_truth", "secret"]
+__all__ = ["FoldFiles", "Folds", "Question", "Truth", "read_question", "read_task", "read_truth", "secret"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,22 @@ class FoldFiles:
     digest: str
     train: Path
     test: Path
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The targets of a fold's test rows and their row numbers in the table, in the order the child saw them."""
+
+    y: np.ndarray
+    rows: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A task, and the right answers for the test rows of one of its folds."""
+
+    task: Task
+    y: np.ndarray
 
 
 def secret(settings: Settings) -> bytes:
@@ -124,22 +140,52 @@ class Folds:
             write_json(path, task.to_json())
 
 
-def read_task(store: StoreFolder, digest: str) -> Task:
+def read_task(store: StoreFolder, digest: str) -> Read[Task]:
     """Return a task by its digest, as the store keeps it."""
-    try:
-        return Task.from_json(read_json(store.tasks / f"{digest}.json"))
-    except FileNotFoundError:
-        raise DataError(f"The store {store.root} has no description of task {digest[:12]}.") from None
+    path = store.tasks / f"{digest}.json"
+    if not digest.isalnum():
+        return Read(path, None, "is not the name of a task's description")
+    return read_json(path, store.tasks).then(lambda value: _own_task(value, digest))
 
 
-def read_truth(store: StoreFolder, digest: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return (targets, row numbers in the table) of a fold's test rows, in the order the child saw them."""
+def _own_task(value: dict[str, Any], digest: str) -> Task:
+    task = make_record(Task, value)
+    if task.digest != digest:
+        raise ValueError("it describes another task than its name says")
+    return task
+
+
+def read_truth(store: StoreFolder, digest: str) -> Read[Truth]:
+    """Return the truth of a fold."""
+    path = store.truth / f"{digest}.npz"
+    if not digest.isalnum():
+        return Read(path, None, "is not the name of a fold's truth")
+    return read_npz(path, ("y", "row"), root=store.truth).then(_truth)
+
+
+def _truth(arrays: dict[str, np.ndarray]) -> Truth:
+    y, rows = arrays["y"], arrays["row"]
+    if y.ndim != 1 or y.shape != rows.shape or y.dtype.kind not in "biuf" or rows.dtype.kind not in "iu":
+        raise ValueError(f"y is {y.dtype} of shape {y.shape}, row is {rows.dtype} of shape {rows.shape}")
+    return Truth(y, rows)
+
+
+def read_question(store: StoreFolder, task: str, fold: str) -> Read[Question]:
+    """Return a task and the truth of one of its folds, by their digests."""
+    described = read_task(store, task)
+    if described.value is None:
+        return described.failure()
+    known = described.value
+    return read_truth(store, fold).then(lambda truth: Question(known, _fitting(known, truth.y)))
+
+
+def _fitting(task: Task, y: np.ndarray) -> np.ndarray:
     import numpy as np
 
-    try:
-        with np.load(store.truth / f"{digest}.npz", allow_pickle=False) as file:
-            return file["y"], file["row"]
-    except FileNotFoundError:
-        raise DataError(
-            f"The store {store.root} has no truth for fold {digest[:12]}; it was removed."
-        ) from None
+    if task.type == "regression":
+        is_fitting = bool(np.isfinite(y).all())
+    else:
+        is_fitting = y.dtype.kind in "biu" and bool(((y >= 0) & (y < len(task.classes))).all())
+    if not is_fitting or not len(y):
+        raise ValueError(f"it does not hold targets of the task {task.name}")
+    return y

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from assay.files import make_record
 
 __all__ = ["Launch"]
 
@@ -21,6 +23,7 @@ class Launch:
         readable: further folders the child may read: interpreter and environment.
         hidden: folders and files it must not see even where a readable folder holds them.
         tier: `strict`, `landlock` or `plain`.
+        disk_mb, files: how much and how many files it may write.
         cores: the cores it may use; `cores_shared` where they could not be claimed for it alone.
     """
 
@@ -40,6 +43,7 @@ class Launch:
     environ: Mapping[str, str] = field(default_factory=dict)
     network: bool = False
     processes: int = 1024
+    files: int = 1_000_000
     cores_shared: bool = False
     circumstances: Mapping[str, Any] = field(default_factory=dict)
 
@@ -56,9 +60,5 @@ class Launch:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Launch:
-        """Make a launch from `attempt.json`."""
-        names = {f.name for f in fields(cls)}
-        data = {key: item for key, item in value.items() if key in names}
-        for key in ("argv", "cores", "readable", "hidden"):
-            data[key] = tuple(data.get(key, ()))
-        return cls(**data)
+        """Make a launch from `attempt.json`; ValueError where a field is of another type."""
+        return make_record(cls, value)

@@ -9,6 +9,7 @@ __all__ = ["HEAD_BYTES", "TAIL_BYTES", "CutLog"]
 
 HEAD_BYTES = 512 * 1024
 TAIL_BYTES = 512 * 1024
+FIRST_BYTES = 2000
 
 
 class CutLog:
@@ -16,8 +17,14 @@ class CutLog:
 
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO = open(path, "wb", buffering=0)  # noqa: SIM115  closed in `close`
+        self._start = b""
         self._tail = bytearray()
         self.seen = 0
+
+    @property
+    def first_line(self) -> str:
+        """Return the beginning of the first line."""
+        return self._start.partition(b"\n")[0].decode("utf-8", "replace").strip()
 
     @property
     def is_cut(self) -> bool:
@@ -26,6 +33,7 @@ class CutLog:
 
     def add(self, data: bytes) -> None:
         """Take what the child wrote."""
+        self._start += data[: FIRST_BYTES - len(self._start)]
         room = max(0, HEAD_BYTES - self.seen)
         self.seen += len(data)
         if room:

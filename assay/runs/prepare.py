@@ -5,7 +5,6 @@ from __future__ import annotations
 import compileall
 import hashlib
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +12,13 @@ from typing import Any
 
 from assay.data.task import Task
 from assay.errors import InternalError, NotInstalled
+from assay.files import remove_tree, write_json, write_replace
 from assay.frameworks.envs import Environment, environment_of
 from assay.frameworks.fold_files import file_name
 from assay.frameworks.install import build_environment
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import LIMITED
-from assay.jobs.folder import AttemptFolder, StoreFolder, write_json, write_replace
+from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.job import Job
 from assay.metrics import get_metric
 from assay.runs.folds import FoldFiles
@@ -143,7 +143,7 @@ def keep_code(spec: FrameworkSpec, store: StoreFolder) -> Path:
     try:
         os.rename(partial, folder)
     except OSError:  # somebody else was faster
-        shutil.rmtree(partial)
+        remove_tree(partial)
     return folder
 
 
@@ -190,6 +190,7 @@ def make_launch(
         cores=resources.cores,
         memory_mb=resources.memory_mb,
         disk_mb=job.constraint.disk_mb,
+        files=job.constraint.max_files,
         limits_s=limits,
         data={file_name(part, spec.format): str(getattr(files, part)) for part in ("train", "test")},
         framework=str(spec.folder.resolve()) if spec.command else "",

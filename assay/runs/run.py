@@ -13,8 +13,9 @@ from typing import Any
 
 from assay.data.task import Task
 from assay.errors import StoreError, UserError
+from assay.files import write_json
 from assay.frameworks.install import hold_environment
-from assay.jobs.folder import AttemptFolder, read_json, write_json
+from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
 from assay.jobs.plan import Plan
@@ -296,5 +297,5 @@ class _Run:
 
 def _killed_from_outside(folder: AttemptFolder) -> bool:
     """Whether the child got a SIGKILL that neither its limits nor the kernel's memory watch sent."""
-    facts = Facts.from_json(read_json(folder.outcome))
-    return facts.signal == 9 and not facts.stopped_for and not facts.oom_kills
+    facts = folder.read_facts().value
+    return facts is not None and facts.signal == 9 and not facts.stopped_for and not facts.oom_kills

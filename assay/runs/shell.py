@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import subprocess
 import tarfile
 from pathlib import Path
 
 from assay.errors import StoreError
-from assay.jobs.folder import AttemptFolder, read_json
+from assay.files import Walk, has_link, open_regular, read_bytes, read_json
+from assay.jobs.folder import AttemptFolder
 from assay.runs.launch import Launch
 
 __all__ = ["pack", "shell"]
+
+LONGEST_NAME = 3000
+LARGEST_FILE = 4 * 2**30
 
 
 def read_launch(folder: AttemptFolder) -> Launch:
@@ -20,7 +26,7 @@ def read_launch(folder: AttemptFolder) -> Launch:
         raise StoreError(
             f"Job {folder.key} was never started, so there is nothing to show. `assay explain` says why."
         )
-    return Launch.from_json(read_json(folder.attempt))
+    return read_json(folder.attempt, folder.root).then(Launch.from_json).get()
 
 
 def shell(folder: AttemptFolder, scratch: Path, command: tuple[str, ...] = ()) -> int:
@@ -33,7 +39,7 @@ def shell(folder: AttemptFolder, scratch: Path, command: tuple[str, ...] = ()) -
     launch = read_launch(folder)
     for name in ("out", "tmp"):
         (scratch / name).mkdir(parents=True, exist_ok=True)
-    (scratch / "job.json").write_bytes(folder.job.read_bytes())
+    (scratch / "job.json").write_bytes(read_bytes(folder.job, folder.root).get())
     words = [
         w for w in bubblewrap_arguments(launch, scratch, 2) if w not in ("--new-session", "--die-with-parent")
     ]
@@ -53,27 +59,71 @@ def shell(folder: AttemptFolder, scratch: Path, command: tuple[str, ...] = ()) -
 
 
 def pack(folder: AttemptFolder, target: Path) -> Path:
-    """Write a tarball for a bug report: job, data, code, log, facts; never the truth."""
+    """Write a tarball for a bug report: job, data, code, log, facts; never the truth.
+
+    Data and code are taken from the store, by the names that `attempt.json` has for them: its paths may be another
+    machine's, or name something that nobody meant to send.
+    """
     launch = read_launch(folder)
+    store = folder.root.parent
     top = f"assay-job-{folder.key[:10]}"
-    members = {
-        "job.json": folder.job,
-        "log.txt": folder.log,
-        "outcome.json": folder.outcome,
-        "out": folder.out,
-        "code": Path(launch.code),
-        **{name: Path(path) for name, path in launch.data.items()},
+    data = {
+        name: store / "folds" / Path(path).parent.name / Path(path).name for name, path in launch.data.items()
     }
     with tarfile.open(target, "w:gz") as archive:
-        for name, path in members.items():
-            if path.exists():
-                archive.add(path, f"{top}/{name}", filter=_anonymous)
+        for name, path in {
+            "job.json": folder.job,
+            "log.txt": folder.log,
+            "outcome.json": folder.outcome,
+        }.items():
+            _add_file(archive, path, f"{top}/{name}", folder.root)
+        for name, path in data.items():
+            _add_file(archive, path, f"{top}/{Path(name).name}", store / "folds")
+        _add_tree(archive, folder.out, f"{top}/out", folder.root)
+        _add_tree(archive, store / "code" / Path(launch.code).name, f"{top}/code", store / "code")
     return target
 
 
-def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    if not (member.isreg() or member.isdir()) or "__pycache__" in member.name:
-        return None
-    member.uid = member.gid = 0
-    member.uname = member.gname = ""
+def _add_tree(archive: tarfile.TarFile, root: Path, name: str, trusted: Path) -> None:
+    """Add the regular files of a folder; what is too deep for a path on the other side is left out."""
+    if has_link(root, trusted):
+        return
+    parts = [name]
+    archive.addfile(_member(name, tarfile.DIRTYPE, 0o755))
+    for found in Walk(root, enter=parts.append, leave=lambda *_: _drop_last(parts)):
+        inside = "/".join([*parts, found.name])
+        if len(inside) > LONGEST_NAME or "__pycache__" in inside:
+            continue
+        if stat.S_ISDIR(found.state.st_mode):
+            archive.addfile(_member(inside, tarfile.DIRTYPE, 0o755))
+        elif stat.S_ISREG(found.state.st_mode):
+            with contextlib.suppress(OSError):
+                descriptor = os.open(
+                    found.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=found.folder
+                )
+                _add(archive, descriptor, inside)
+
+
+def _drop_last(parts: list[str]) -> None:
+    del parts[-1]
+
+
+def _add_file(archive: tarfile.TarFile, path: Path, name: str, root: Path) -> None:
+    opened = open_regular(path, root)
+    if opened.value is not None:
+        _add(archive, opened.value, name)
+
+
+def _add(archive: tarfile.TarFile, descriptor: int, name: str) -> None:
+    """Add an open file with the size it has now; one that shrinks meanwhile would leave a damaged tarball."""
+    with open(descriptor, "rb") as file:
+        member = _member(name, tarfile.REGTYPE, 0o644)
+        member.size = os.fstat(descriptor).st_size
+        if member.size <= LARGEST_FILE:  # a sparse file may be larger than every disk
+            archive.addfile(member, file)
+
+
+def _member(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.mode = kind, mode
     return member

@@ -10,10 +10,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import selectors
-import shutil
 import signal
 import stat
 import subprocess
@@ -25,20 +23,24 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from assay.jobs.folder import AttemptFolder, read_json, write_json
+from assay.files import Measure, Walk, read_json, remove_tree, write_json
+from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts
 from assay.runs.launch import Launch
 from assay.runs.log import CutLog
 from assay.runs.sandbox import Sandbox, Streams, make_sandbox
 from assay.runs.sandbox.spawn import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
-from assay.runs.watch import MemoryTrace, PhaseClock, Surroundings, folder_mb
+from assay.runs.watch import MemoryTrace, PhaseClock, Surroundings
 
 __all__ = ["main", "supervise"]
 
 REPORT_BYTES = 4 * 2**20
 REPORT_DEPTH = 20
 SAMPLE_S = {True: 0.25, False: 0.05}  # hard memory is only reported; watched memory must be watched closely
+DISK_SLICE_S, DISK_PAUSE_S = 0.01, 0.04  # a fifth of a core while a large tree is measured
+LAST_MEASURE_S = 60.0
 INTERRUPTED, CANNOT_WRITE = 3, 4
+CANNOT_WRITE_FOR = (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.ENOENT)
 
 
 class Interrupted(BaseException):
@@ -57,10 +59,13 @@ class Attempt:
         self.log = CutLog(folder.log)
         self.stopped_for = ""
         self.disk_peak = 0.0
+        self.files_peak = 0
         self.processes_peak = 0
         self.cpu_s = 0.0
         self._next_sample = 0.0
         self._next_disk = 0.0
+        self._measure: Measure | None = None
+        self._measured_s = 0.0
 
     def watch(self, pid: int, output: int, phases: int) -> None:
         """Follow the child until it ends or passes a limit."""
@@ -108,8 +113,7 @@ class Attempt:
             calm = 1.0 if self.sandbox.hard_memory and self.clock.elapsed_s > 30 else 0.0
             self._next_sample = time.monotonic() + max(SAMPLE_S[self.sandbox.hard_memory], calm)
         if now >= self._next_disk:
-            took = self._measure_disk()
-            self._next_disk = time.monotonic() + max(0.5, 20 * took)
+            self._next_disk = time.monotonic() + self._measure_disk(DISK_SLICE_S)
 
     def _sample(self) -> None:
         sample = self.sandbox.sample()
@@ -122,13 +126,26 @@ class Attempt:
             elif sample.processes > self.launch.processes:
                 self.stopped_for = "processes"
 
-    def _measure_disk(self) -> float:
+    def _measure_disk(self, seconds: float) -> float:
+        """Go on measuring what the child wrote for about `seconds`; return how long to wait before the next look.
+
+        A tree of many files is measured in many slices, because a limit on time may be due between two of them.
+        """
         began = time.monotonic()
-        used = folder_mb(self.folder.out, self.folder.tmp)
-        self.disk_peak = max(self.disk_peak, used)
-        if used > self.launch.disk_mb:
+        measure = self._measure or Measure(self.folder.out, self.folder.tmp)
+        is_whole = measure.advance(seconds)
+        self.disk_peak = max(self.disk_peak, measure.megabytes)
+        self.files_peak = max(self.files_peak, measure.files)
+        if measure.megabytes > self.launch.disk_mb:
             self.stopped_for = "disk"
-        return time.monotonic() - began
+        elif measure.files > self.launch.files:
+            self.stopped_for = "files"
+        self._measure = None if is_whole else measure
+        self._measured_s += time.monotonic() - began
+        if not is_whole:
+            return DISK_PAUSE_S
+        took, self._measured_s = self._measured_s, 0.0
+        return max(0.5, 10 * took)
 
     def finish(self, exit_status: int, output: int, phases: int, left_behind: int) -> Facts:
         """Collect the facts after everybody is dead."""
@@ -138,7 +155,8 @@ class Attempt:
         self.clock.stop()
         self.log.close()
         if not self.stopped_for:
-            self._measure_disk()
+            self._measure = None  # now that nobody writes any more, from the beginning
+            self._measure_disk(LAST_MEASURE_S)
         report, problem = _read_report(self.folder.out / "report.json")
         code, signal_number = _meaning(exit_status, through_bubblewrap=self.launch.tier == "strict")
         return Facts(
@@ -157,6 +175,8 @@ class Attempt:
             memory_samples=tuple(self.memory.points),
             cpu_s=max(self.cpu_s, self.sandbox.sample().cpu_s),
             disk_peak_mb=round(self.disk_peak, 2),
+            files_peak=self.files_peak,
+            files_limit=self.launch.files,
             processes_peak=self.processes_peak,
             process_limit_hits=self.sandbox.process_limit_hits(),
             left_behind=left_behind,
@@ -173,8 +193,7 @@ class Attempt:
             return ""
         if code == 0 or signal_number is not None:
             return ""
-        with open(self.folder.log, "rb") as file:
-            first = file.readline(2000).decode("utf-8", "replace").strip()
+        first = self.log.first_line
         return f"The sandbox could not start: {first}" if first.startswith("bwrap: ") else ""
 
 
@@ -187,44 +206,11 @@ def _read(descriptor: int) -> bytes | None:
 
 
 def _read_report(path: Path) -> tuple[dict[str, Any], str]:
-    """Read the child's report with distrust: a regular file of a sane size, and of it what can be written again."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return {}, ""
-    except OSError as error:
-        return {}, f"report.json cannot be opened: {error.strerror}"
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return {}, "report.json is not a regular file"
-    with open(descriptor, "rb") as file:
-        data = file.read(REPORT_BYTES + 1)
-    if len(data) > REPORT_BYTES:
-        return {}, f"report.json is larger than {REPORT_BYTES} bytes"
-    try:
-        value = _plain(json.loads(data))
-    except (ValueError, RecursionError) as error:
-        return {}, f"report.json is not JSON: {error}"
-    return (value, "") if isinstance(value, dict) else ({}, "report.json is not an object")
-
-
-def _plain(value: Any, depth: int = 0) -> Any:
-    """Return what other languages can read and no reader stumbles over; None for the rest.
-
-    JSON as Python reads it holds NaN, infinities (1e999), whole numbers without end, halves of characters and
-    nesting as deep as one likes.
-    """
-    if depth > REPORT_DEPTH:
-        return None
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {_plain(key): _plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item, depth + 1) for item in value]
-    if isinstance(value, (int, float)) and not abs(value) < 2**63:
-        return None
-    return value
+    """Return the child's report, or nothing and what is wrong with it; of too deep a report, what is not too deep."""
+    found = read_json(path, path.parent, REPORT_BYTES, REPORT_DEPTH, cut=True)
+    if found.value is not None:
+        return found.value, ""
+    return {}, "" if found.is_missing else f"report.json {found.problem}"
 
 
 def _meaning(status: int, through_bubblewrap: bool) -> tuple[int | None, int | None]:
@@ -237,7 +223,7 @@ def _meaning(status: int, through_bubblewrap: bool) -> tuple[int | None, int | N
 
 def supervise(folder: AttemptFolder) -> Facts:
     """Run the attempt described in its folder and return what happened."""
-    launch = Launch.from_json(read_json(folder.attempt))
+    launch = read_json(folder.attempt).then(Launch.from_json).get()
     for path in (folder.out, folder.tmp):
         path.mkdir(exist_ok=True)
     around, started = Surroundings(), datetime.now(UTC)
@@ -251,7 +237,7 @@ def supervise(folder: AttemptFolder) -> Facts:
     finally:
         attempt.sandbox.kill()
         attempt.sandbox.close()
-        shutil.rmtree(folder.tmp, ignore_errors=True)
+        remove_tree(folder.tmp)
         _remove_partials(folder.out)
         for descriptor in (output, output_end, phases, phases_end):
             os.close(descriptor)
@@ -264,11 +250,10 @@ def supervise(folder: AttemptFolder) -> Facts:
 
 def _remove_partials(out: Path) -> None:
     """Remove files that a child was writing when it was killed: the contract renames a file when it is whole."""
-    for folder, _, names in os.walk(out):  # does not follow links, which the child may have made
-        for name in names:
-            if name.endswith(".partial"):
-                with contextlib.suppress(OSError):
-                    os.unlink(os.path.join(folder, name))
+    for found in Walk(out):
+        if found.name.endswith(".partial") and stat.S_ISREG(found.state.st_mode):
+            with contextlib.suppress(OSError):
+                os.unlink(found.name, dir_fd=found.folder)
 
 
 def _follow(attempt: Attempt, streams: Streams, output: int, phases: int) -> Facts:
@@ -321,7 +306,7 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
     except OSError as error:
         print(f"supervise: {error}", file=sys.stderr)
-        if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EPERM):
+        if error.errno not in CANNOT_WRITE_FOR:
             raise
         return CANNOT_WRITE
     return 0

@@ -1,4 +1,4 @@
-"""The supervisor's eyes: the phase clock, samples of memory, the size of folders, the machine around."""
+"""The supervisor's eyes: the phase clock, samples of memory, the machine around."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["PHASES", "MemoryTrace", "PhaseClock", "Surroundings", "folder_mb"]
+__all__ = ["PHASES", "MemoryTrace", "PhaseClock", "Surroundings"]
 
 PHASES = ("start", "load", "fit", "predict", "timing", "export", "end")
 END_LIMIT_S = 60.0
@@ -75,25 +75,6 @@ class MemoryTrace:
         if len(self.points) > self._most:
             self.points = self.points[::2]
             self._every *= 2
-
-
-def folder_mb(*roots: Path) -> float:
-    """Return the disk space used below some folders; what vanishes meanwhile counts nothing."""
-    total = 0
-    pending = [str(root) for root in roots]
-    while pending:
-        try:
-            with os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    try:
-                        total += entry.stat(follow_symlinks=False).st_blocks * 512
-                        if entry.is_dir(follow_symlinks=False):
-                            pending.append(entry.path)
-                    except OSError:
-                        continue
-        except OSError:
-            continue
-    return total / 2**20
 
 
 class Surroundings:

@@ -8,10 +8,12 @@ import time
 from pathlib import Path
 
 from assay.errors import StoreError
+from assay.files import is_regular
 
 __all__ = ["connect"]
 
 WAIT_S = 60.0
+MOST_BYTES = 64 * 2**20  # of one value
 
 # One row per job. `row` is the results row as JSON, set when the job is done.
 SCHEMA = """
@@ -50,17 +52,33 @@ def connect(path: Path) -> sqlite3.Connection:
     Autocommit: every write is inside an explicit `BEGIN IMMEDIATE`, which waits for other writers, where a
     deferred transaction would fail half way. In a folder that cannot be written it is opened to be read only.
     """
+    for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))):
+        if os.path.lexists(file) and not is_regular(file):
+            raise StoreError(f"{file} is not a regular file. Remove it, then run `assay store rebuild`.")
     if path.exists() and not os.access(path.parent, os.W_OK):
         return _connect_to_read(path)
     connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
     try:
+        _check_schema(connection, path)
         _use_write_ahead_log(connection)
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.executescript(SCHEMA)
-    except sqlite3.Error:
+    except (sqlite3.Error, StoreError):
         connection.close()
         raise
     return connection
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse an index that is more than a table: a view or a trigger of somebody else's runs when it is read."""
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+    known = {("table", "jobs"), ("index", "jobs_running")}
+    strange = set(connection.execute("SELECT type, name FROM sqlite_master")) - known
+    strange = {(kind, name) for kind, name in strange if not str(name).startswith("sqlite_")}
+    if strange:
+        kind, name = sorted(strange)[0]
+        raise StoreError(f"The index {path} has a {kind} '{name}'. Run `assay store rebuild`.")
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
@@ -71,4 +89,7 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
             f"The store {path.parent} cannot be written, and its index has changes that wait in {waiting.name}. "
             "Copy the store to a place that can be written."
         )
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+    _check_schema(connection, path)
+    return connection

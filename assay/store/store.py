@@ -12,7 +12,6 @@ import fcntl
 import gc
 import json
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import StoreError
-from assay.jobs.folder import AttemptFolder, StoreFolder, read_json, write_json
+from assay.files import read_json, remove_tree, write_json
+from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.job import Job
+from assay.jobs.row import check_row
 from assay.store.schema import connect
 
 __all__ = ["Claim", "State", "Store", "explained", "is_held"]
@@ -68,6 +69,10 @@ class Store:
             raise StoreError(f"The store {self.folder.root} has no index. Run `assay store rebuild`.")
         with explained(self.folder.root):
             self._db = connect(index or self.folder.index)
+
+    def _query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        with explained(self.folder.root):
+            return self._db.execute(sql, values).fetchall()
 
     def _create(self) -> None:
         root = self.folder.root
@@ -122,8 +127,18 @@ class Store:
 
     def states(self) -> dict[str, State]:
         """Return where every job stands, by key."""
-        found = self._db.execute("SELECT key, state, attempt, status, digest FROM jobs")
-        return {key: State(state, attempt, status, digest) for key, state, attempt, status, digest in found}
+        found = self._query("SELECT key, state, attempt, status, digest FROM jobs")
+        return {key: self._state(key, values) for key, *values in found}
+
+    def _state(self, key: Any, values: Sequence[Any]) -> State:
+        state, attempt, status, digest = values
+        is_key = type(key) is str and key.isalnum()  # it becomes the name of a folder
+        if not is_key or type(attempt) is not int or type(state) is not str:
+            raise self._damaged(f"the job {key!r} is at {state!r}, attempt {attempt!r}")
+        return State(state, attempt, status, digest)
+
+    def _damaged(self, what: str) -> StoreError:
+        return StoreError(f"The index of {self.folder.root} is damaged: {what}. Run `assay store rebuild`.")
 
     # --- running -------------------------------------------------------------------------------------
 
@@ -133,6 +148,8 @@ class Store:
         `again` takes a job that is done once more (retry, stale). An attempt left without facts by somebody
         who is gone stays on disk and a new one is made.
         """
+        if not self.folder.format.exists():  # making a folder would bring back a part of it
+            raise _gone(self.folder.root)
         with self.transaction() as db:
             row = db.execute("SELECT state, attempt FROM jobs WHERE key = ?", (job.key,)).fetchone()
             if row is None:
@@ -163,7 +180,7 @@ class Store:
 
     def release(self, claim: Claim) -> None:
         """Give a job back without a result: its attempt leaves no trace."""
-        shutil.rmtree(claim.folder.path, ignore_errors=True)
+        remove_tree(claim.folder.path)
         with self.transaction() as db:
             # A job that was done before has its row, and the attempt that is in it, again.
             db.execute(
@@ -183,8 +200,7 @@ class Store:
 
     def unjudged(self) -> list[AttemptFolder]:
         """Return attempts whose facts are written but whose job has no row yet."""
-        running = self._db.execute("SELECT key, attempt FROM jobs WHERE state = 'running'").fetchall()
-        folders = [self.folder.job(key).attempt(number) for key, number in running]
+        folders = [folder for _, folder in self._claimed()]
         return [folder for folder in folders if folder.is_complete and not is_held(folder)]
 
     # --- reading -------------------------------------------------------------------------------------
@@ -194,30 +210,49 @@ class Store:
 
         A job that runs again (retry, stale) keeps its row until it has a new one.
         """
-        found = self._db.execute(
-            "SELECT row FROM jobs WHERE row IS NOT NULL ORDER BY task, repeat, fold, framework, key"
+        rows = []
+        for key, row, problem in self.check_rows():
+            if row is None:
+                raise self._damaged(f"in the row of {key}, {problem}")
+            rows.append(row)
+        return rows
+
+    def check_rows(self) -> Iterator[tuple[str, dict[str, Any] | None, str]]:
+        """Yield (key, row, "") of each job that has a row, or (key, None, problem) where the index is damaged."""
+        found = self._query(
+            "SELECT key, row FROM jobs WHERE row IS NOT NULL ORDER BY task, repeat, fold, framework, key"
         )
-        return _parse([row for (row,) in found])
+        for start in range(0, len(found), 1000):
+            chunk = found[start : start + 1000]
+            for (key, _), row in zip(chunk, _parse([text for _, text in chunk]), strict=True):
+                try:
+                    yield key, _own_row(key, row), ""
+                except ValueError as error:
+                    yield str(key), None, str(error)
 
     def counts(self) -> dict[str, int]:
         """Return how many jobs are `pending`, `running`, and done by status."""
-        found = self._db.execute("SELECT state, status, COUNT(*) FROM jobs GROUP BY state, status")
+        found = self._query("SELECT state, status, COUNT(*) FROM jobs GROUP BY state, status")
         out: dict[str, int] = {}
         for state, status, count in found:
-            name = status if state == "done" else state
+            name = str(status if state == "done" else state)
             out[name] = out.get(name, 0) + count
         return out
 
     def running(self) -> list[tuple[str, AttemptFolder]]:
         """Return (key, attempt) of the jobs that somebody is at work on now."""
-        found = self._db.execute("SELECT key, attempt FROM jobs WHERE state = 'running'").fetchall()
-        pairs = [(key, self.folder.job(key).attempt(number)) for key, number in found]
-        return [(key, folder) for key, folder in pairs if is_held(folder)]
+        return [(key, folder) for key, folder in self._claimed() if is_held(folder)]
+
+    def _claimed(self) -> list[tuple[str, AttemptFolder]]:
+        found = self._query("SELECT key, state, attempt, status, digest FROM jobs WHERE state = 'running'")
+        states = [(key, self._state(key, values)) for key, *values in found]
+        return [(key, self.folder.job(key).attempt(state.attempt)) for key, state in states]
 
     def find(self, start: str) -> str:
         """Return the one key that starts with `start`."""
-        found = self._db.execute("SELECT key FROM jobs WHERE key GLOB ? LIMIT 3", (start + "*",)).fetchall()
-        if not start or not start.isalnum() or not found:
+        is_key = start.isascii() and start.isalnum()
+        found = self._query("SELECT key FROM jobs WHERE key GLOB ? LIMIT 3", (start + "*",)) if is_key else []
+        if not found:
             raise StoreError(f"No job's key starts with '{start}'. `assay results` lists the keys.")
         if len(found) > 1:
             raise StoreError(f"More than one job's key starts with '{start}'; give more of it.")
@@ -225,39 +260,54 @@ class Store:
 
     def state(self, key: str) -> State:
         """Return where one job stands."""
-        row = self._db.execute(
-            "SELECT state, attempt, status, digest FROM jobs WHERE key = ?", (key,)
-        ).fetchone()
-        if row is None:
+        found = self._query("SELECT state, attempt, status, digest FROM jobs WHERE key = ?", (key,))
+        if not found:
             raise StoreError(f"There is no job {key} in {self.folder.root}.")
-        return State(*row)
+        return self._state(key, found[0])
 
     def row(self, key: str) -> dict[str, Any] | None:
         """Return the results row of a job; None while it has none."""
-        found = self._db.execute("SELECT row FROM jobs WHERE key = ? AND row IS NOT NULL", (key,)).fetchone()
-        return json.loads(found[0]) if found else None
+        found = self._query("SELECT row FROM jobs WHERE key = ? AND row IS NOT NULL", (key,))
+        if not found:
+            return None
+        try:
+            return _own_row(key, _parse([found[0][0]])[0])
+        except ValueError as error:
+            raise self._damaged(f"in the row of {key}, {error}") from None
 
 
-def _parse(texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Parse many JSON texts: a thousand as one document, so that keys are shared, and without the collector.
+def _parse(texts: Sequence[Any]) -> list[Any]:
+    """Parse JSON texts as one document, so that keys are shared, and without the collector; None for what is no JSON.
 
     Together that is about twice as fast as one by one, and takes less memory.
     """
     was_on = gc.isenabled()
     gc.disable()
     try:
-        chunks = (texts[i : i + 1000] for i in range(0, len(texts), 1000))
-        return [row for chunk in chunks for row in json.loads(f"[{','.join(chunk)}]")]
+        rows = json.loads(f"[{','.join(texts)}]")
+        if len(rows) == len(texts):
+            return list(rows)
+    except (ValueError, TypeError, RecursionError):
+        pass
     finally:
         if was_on:
             gc.enable()
+    return [_parse([text])[0] for text in texts] if len(texts) > 1 else [None]
+
+
+def _own_row(key: Any, row: Any) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise ValueError("there is no JSON object")
+    if check_row(row)["key"] != key:
+        raise ValueError(f"the key is {row['key'][:40]!r}")
+    return row
 
 
 def is_held(folder: AttemptFolder) -> bool:
     """Whether a living process holds the attempt."""
     try:
-        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CLOEXEC)
-    except (FileNotFoundError, PermissionError):
+        descriptor = os.open(folder.lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two onlookers do not see each other
@@ -269,19 +319,19 @@ def is_held(folder: AttemptFolder) -> bool:
 
 
 def _format(folder: StoreFolder) -> Any:
-    try:
-        return read_json(folder.format)["format"]
-    except (ValueError, KeyError, TypeError):
-        return "unknown"
+    found = read_json(folder.format)
+    return (found.value or {}).get("format", "unknown")
 
 
 @contextlib.contextmanager
 def explained(root: Path) -> Iterator[None]:
-    """Turn a full disk, a read-only folder and a broken index into one sentence each."""
+    """Turn a full disk, a read-only folder, a broken index and a store that is gone into one sentence each."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         text = str(error)
+        if not root.exists():
+            raise _gone(root) from error
         if "locked" in text:
             raise StoreError(f"The index of {root} was busy for too long: {text}. Run it again.") from error
         if "readonly" in text or "unable to open" in text:
@@ -300,4 +350,12 @@ def explained(root: Path) -> Iterator[None]:
             raise StoreError(
                 f"The store {root} cannot be written: {error.strerror}. Check its permissions."
             ) from error
+        if not root.exists():
+            raise _gone(root) from error
+        if str(error.filename or "").startswith(str(root)):
+            raise StoreError(f"{error.filename} cannot be used: {error.strerror}.") from error
         raise
+
+
+def _gone(root: Path) -> StoreError:
+    return StoreError(f"The store {root} is gone: it was moved or removed during the run.")

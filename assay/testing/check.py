@@ -179,17 +179,16 @@ def _place(row: Mapping[str, Any]) -> int:
 def _trial(store: Store, row: Mapping[str, Any]) -> Trial:
     """Read a job's facts and, if it is ok, its answer and the truth."""
     from assay.frameworks.predictions import Asked, read_predictions
-    from assay.jobs.folder import read_json
-    from assay.runs.folds import read_task, read_truth
+    from assay.runs.folds import read_question
 
     attempt = store.folder.job(row["key"]).attempt(row["attempt"])
-    left = read_json(attempt.outcome)["left_behind"]
+    left = attempt.read_facts().get().left_behind
     if row["status"] != "ok":
         return Trial(row, left)
-    task = read_task(store.folder, row["task_digest"])
-    truth, _ = read_truth(store.folder, row["fold_digest"])
-    answer = read_predictions(attempt.out, Asked(task.type, task.classes, len(truth)))
-    return Trial(row, left, task.classes, truth, answer)
+    question = read_question(store.folder, row["task_digest"], row["fold_digest"]).get()
+    classes = question.task.classes
+    asked = Asked(question.task.type, classes, len(question.y))
+    return Trial(row, left, classes, question.y, read_predictions(attempt.out, asked, attempt.root))
 
 
 def _task_check(task: CheckTask, store: Store, trials: Sequence[Trial]) -> TaskCheck:

@@ -123,7 +123,7 @@ def test_invalid_classification_is_refused(tmp_path: Path, changed: dict[str, An
         (np.array(["1", "2", "x"]), "the predictions are not numbers but <U1"),
         (np.array([1j, 2, 3]), "the predictions are not numbers but complex128"),
         (np.array(["2020"] * 3, dtype="datetime64[s]"), "the predictions are not numbers but datetime64[s]"),
-        (np.zeros(3, dtype=[("a", float)]), "the predictions are not numbers but"),
+        (np.zeros(3, dtype=[("a", float)]), "not numbers or text (in the array 'prediction')"),
     ],
 )
 def test_invalid_regression_is_refused(tmp_path: Path, prediction: Any, message: str) -> None:
@@ -192,7 +192,7 @@ def test_pickles_are_refused(tmp_path: Path) -> None:
             return os.mkdir, (str(tmp_path / "harmed"),)
 
     np.savez(tmp_path / "predictions.npz", prediction=np.array([Evil()] * 3, dtype=object))
-    assert "allow_pickle=False" in refused(tmp_path, NUMBERS)
+    assert "predictions.npz holds object" in refused(tmp_path, NUMBERS)
     assert not (tmp_path / "harmed").exists()
 
 
@@ -230,7 +230,7 @@ def test_zip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
         for _ in range(100):
             member.write(b"\0" * 4 * 10**6)
     assert (tmp_path / "predictions.npz").stat().st_size < 10**6
-    assert "prediction.npy has 400000128 bytes; 3 rows need far less" in refused(tmp_path, NUMBERS)
+    assert "predictions.npz declares an array of 400000000 bytes" in refused(tmp_path, NUMBERS)
 
 
 def test_array_that_claims_to_be_huge_is_refused(tmp_path: Path) -> None:
@@ -238,18 +238,19 @@ def test_array_that_claims_to_be_huge_is_refused(tmp_path: Path) -> None:
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)})
     with zipfile.ZipFile(tmp_path / "predictions.npz", "w") as archive:
         archive.writestr("prediction.npy", header.getvalue() + b"\0" * 80)
-    assert "predictions.npz cannot be read" in refused(tmp_path, NUMBERS)
+    assert "predictions.npz declares an array of 8000000000000000 bytes" in refused(tmp_path, NUMBERS)
 
 
 def test_encrypted_and_oddly_packed_archives_are_refused(tmp_path: Path) -> None:
     data = bytearray((npz(tmp_path, **GOOD) / "predictions.npz").read_bytes())
     central = data.index(b"PK\x01\x02")
-    for offset, value in ((8, 1), (10, 99)):  # flags: encrypted; method: unknown
+    wrong = ((8, 1, "is encrypted"), (10, 99, "compression"))  # flags, method
+    for offset, value, word in wrong:
         changed = bytearray(data)
         for start, shift in ((0, -2), (central, 0)):
             struct.pack_into("<H", changed, start + offset + shift, value)
         (tmp_path / "predictions.npz").write_bytes(changed)
-        assert "predictions.npz cannot be read" in refused(tmp_path, BINARY)
+        assert word in refused(tmp_path, BINARY)
 
 
 def test_damaged_archive_is_refused(tmp_path: Path) -> None:
@@ -275,7 +276,7 @@ def test_archive_without_predictions_is_refused(tmp_path: Path) -> None:
 def test_huge_file_is_refused_before_it_is_read(tmp_path: Path, name: str) -> None:
     with open(tmp_path / name, "wb") as file:
         file.truncate(10**12)
-    assert refused(tmp_path, BINARY) == f"{name} has 1000000000000 bytes; 3 rows need far less"
+    assert "more than" in refused(tmp_path, BINARY)
 
 
 # --- csv ----------------------------------------------------------------------------------------------
@@ -327,4 +328,4 @@ def test_gap_in_a_csv_of_values_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_text_in_another_encoding_is_refused(tmp_path: Path) -> None:
-    assert "cannot be read" in refused(csv(tmp_path, "row,prediction\n0,grün\n", encoding="latin-1"), BINARY)
+    assert "is not UTF-8" in refused(csv(tmp_path, "row,prediction\n0,grün\n", encoding="latin-1"), BINARY)

@@ -9,11 +9,11 @@ import pytest
 
 from assay import Local, Store, Suite, plan, run
 from assay.data.task import TaskRequest
+from assay.files import read_json
 from assay.frameworks.envs import environment_folder, environment_of
 from assay.frameworks.install import build_environment
 from assay.frameworks.pythons import interpreters
 from assay.frameworks.spec import find_framework
-from assay.jobs.folder import read_json
 from assay.settings import Settings
 
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -53,7 +53,7 @@ def test_framework_is_installed_by_its_first_run_and_learns(
         assert (own > constant) == higher and own != constant
     row = found[name, "binary"]
     assert row["models_count"] == 1 and row["lock_digest"] == environment_of(spec, settings).digest
-    outcome = read_json(store.folder.job(row["key"]).attempt(row["attempt"]).outcome)
+    outcome = read_json(store.folder.job(row["key"]).attempt(row["attempt"]).outcome).get()
     assert outcome["report"]["python"].startswith(f"{spec.python}.")
     assert outcome["left_behind"] == 0
 

@@ -7,7 +7,8 @@ from typing import BinaryIO
 
 import pytest
 
-from assay.jobs.folder import JobFolder, StoreFolder, read_json, write_json, write_replace
+from assay.files import read_json, write_json, write_replace
+from assay.jobs.folder import JobFolder, StoreFolder
 
 
 def names(folder: Path) -> list[str]:
@@ -56,7 +57,7 @@ def test_nan_is_refused_and_the_old_file_stays(tmp_path: Path, value: float) -> 
     write_json(path, {"score": 0.5})
     with pytest.raises(ValueError, match="JSON compliant"):
         write_json(path, {"score": value})
-    assert read_json(path) == {"score": 0.5}
+    assert read_json(path).get() == {"score": 0.5}
     assert names(tmp_path) == ["a.json"]
 
 
@@ -64,7 +65,7 @@ def test_nan_is_refused_and_the_old_file_stays(tmp_path: Path, value: float) -> 
 def test_json_keeps_full_precision_and_any_text(tmp_path: Path, durable: bool) -> None:
     value = {"x": 0.1 + 0.2, "text": "Größe \u2603", "none": None}
     write_json(tmp_path / "a.json", value, durable)
-    assert read_json(tmp_path / "a.json") == value
+    assert read_json(tmp_path / "a.json").get() == value
     assert "Größe" in (tmp_path / "a.json").read_text(encoding="utf-8")
 
 

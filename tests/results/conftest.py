@@ -13,9 +13,10 @@ import pytest
 
 from assay import api
 from assay.data.task import TaskRequest
+from assay.files import write_json
 from assay.frameworks.spec import find_framework
 from assay.jobs.constraint import parse_constraint
-from assay.jobs.folder import AttemptFolder, write_json
+from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job, JobGroup
 from assay.jobs.outcome import Facts
 from assay.runs.folds import Folds, read_truth
@@ -46,7 +47,7 @@ class Bench:
 
     def truth(self, kind: str = "binary") -> np.ndarray:
         files = self.folds.files(self.tasks[kind], 0, 0, "npz")
-        return read_truth(self.store.folder, files.digest)[0]
+        return read_truth(self.store.folder, files.digest).get().y
 
     def answer(self, kind: str = "binary", wrong: int = 0) -> dict[str, np.ndarray]:
         """Return good predictions, `wrong` of them wrong."""

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from assay.errors import ConfigError, DataError
-from assay.jobs.folder import read_json, write_json
+from assay.errors import ConfigError
+from assay.files import read_json, write_json
 from assay.jobs.outcome import STATUSES
-from assay.results.judge import judge_attempt, predictions_digest, row_of
+from assay.results.judge import judge, judge_attempt, predictions_digest
 from assay.results.rescore import rescore
 from assay.results.scores import long_rows
 
@@ -61,7 +61,7 @@ def test_every_status_has_a_row_with_everything_promised(bench: Bench, status: s
     assert (row["message"] == "") == (status == "ok")
     assert set(row["scores"]) == {"auc", "logloss", "acc", "balacc"} == set(row["higher_is_better"])
     assert json.loads(json.dumps(row, allow_nan=False)) == row
-    assert read_json(bench.store.folder.job(row["key"]).attempt(1).verdict) == row
+    assert read_json(bench.store.folder.job(row["key"]).attempt(1).verdict).get() == row
 
 
 def test_scores_are_those_of_scikit_learn_at_full_precision(bench: Bench) -> None:
@@ -78,7 +78,7 @@ def test_judging_again_gives_the_same_row_and_looking_writes_nothing(bench: Benc
     row = case(bench, "ok")
     folder = bench.store.folder.job(row["key"]).attempt(1)
     folder.verdict.unlink()
-    assert row_of(bench.store.folder, bench.job(), folder) == row
+    assert judge(bench.store.folder, bench.job(), folder).row == row
     assert not folder.verdict.exists()
     assert judge_attempt(bench.store.folder, bench.job(), folder) == row
 
@@ -151,7 +151,7 @@ def test_the_reason_of_a_metric_that_fails_stays_in_its_row(bench: Bench, tmp_pa
 def test_nothing_a_report_says_keeps_a_job_from_its_row(bench: Bench, report: dict[str, Any]) -> None:
     job = bench.job()
     folder = bench.attempt(job, bench.answer())
-    said = read_json(folder.outcome)
+    said = read_json(folder.outcome).get()
     write_json(folder.outcome, {**said, "report": report})
     row = judge_attempt(bench.store.folder, job, folder)
     assert row["status"] == "ok"
@@ -195,9 +195,11 @@ def test_a_digest_is_of_a_regular_file_only(bench: Bench, tmp_path: Any) -> None
 def test_a_truth_that_was_removed_is_said(bench: Bench) -> None:
     job = bench.job()
     folder = bench.attempt(job, bench.answer())
-    next(bench.store.folder.truth.glob("*.npz")).unlink()
-    with pytest.raises(DataError, match="truth"):
-        row_of(bench.store.folder, job, folder)
+    path = next(bench.store.folder.truth.glob("*.npz"))
+    path.unlink()
+    judgement = judge(bench.store.folder, job, folder)
+    assert judgement.damage == f"{path} does not exist"
+    assert judgement.row["status"] == "lost" and judgement.damage in judgement.row["message"]
 
 
 # --- other metrics ---------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ import pytest
 
 from assay import api
 from assay.data.task import TaskRequest
+from assay.files import read_json
 from assay.frameworks.spec import find_framework
-from assay.jobs.folder import read_json
 from assay.runs.executors.local import Local
 from assay.runs.sandbox.spawn import drop_capabilities
 from assay.settings import Settings
@@ -136,7 +136,7 @@ def caught(
         bait.close()
     (row,) = [row for row in store.rows() if row["framework"] == "cheat"]
     assert row["status"] == "ok", row["message"]
-    facts = read_json(store.folder.job(row["key"]).attempt(row["attempt"]).outcome)
+    facts = read_json(store.folder.job(row["key"]).attempt(row["attempt"]).outcome).get()
     return tier, facts["report"]["found"]
 
 

@@ -14,7 +14,6 @@ import pytest
 
 from assay import api
 from assay.data.task import Task, TaskRequest
-from assay.errors import DataError
 from assay.runs.folds import Folds, read_task, read_truth, secret
 from assay.settings import Settings
 from assay.store.store import Store
@@ -71,7 +70,8 @@ def test_the_test_file_holds_features_only_and_the_truth_joins_back(
         ):
             assert set(train.files) - set(test.files), "train has the target"
             assert {name for name in test.files if name.startswith("c")} == {"c0", "c1", "c2"}
-        y, rows = read_truth(store.folder, files.digest)
+        truth = read_truth(store.folder, files.digest).get()
+        y, rows = truth.y, truth.rows
         number = rows_of(files.test)
         assert np.array_equal(number, rows), "the truth is in the order the child sees"
         assert [task.classes[code] for code in y] == source["target"].iloc[rows].tolist()
@@ -156,7 +156,7 @@ def test_a_store_that_lost_a_file_makes_it_again(table: Path, store: Store, own:
     task = load_task(table, own)
     folds = Folds(store.folder, own)
     files = folds.files(task, 0, 0, "npz")
-    before = files.test.read_bytes(), read_truth(store.folder, files.digest)[0]
+    before = files.test.read_bytes(), read_truth(store.folder, files.digest).get().y
     for path in (
         files.test,
         store.folder.truth / f"{files.digest}.npz",
@@ -166,7 +166,7 @@ def test_a_store_that_lost_a_file_makes_it_again(table: Path, store: Store, own:
         folds.files(task, 0, 0, "npz")
         assert path.exists()
     assert files.test.read_bytes() == before[0]
-    assert np.array_equal(read_truth(store.folder, files.digest)[0], before[1])
+    assert np.array_equal(read_truth(store.folder, files.digest).get().y, before[1])
 
 
 def test_a_killed_writer_leaves_a_store_that_can_be_judged(
@@ -189,7 +189,7 @@ def test_a_killed_writer_leaves_a_store_that_can_be_judged(
         Folds(store.folder, own).files(task, 0, 0, "npz")
     monkeypatch.undo()
     Folds(store.folder, own).files(task, 0, 0, "npz")
-    assert read_task(store.folder, task.digest) == task
+    assert read_task(store.folder, task.digest).get() == task
 
 
 def test_nothing_in_a_store_is_a_pickle(table: Path, store: Store, own: Settings) -> None:
@@ -213,7 +213,7 @@ def test_the_secret_is_random_kept_and_ones_own(tmp_path: Path, own: Settings) -
 
 
 def test_what_a_store_does_not_have_is_said(store: Store) -> None:
-    with pytest.raises(DataError, match="no truth"):
-        read_truth(store.folder, "ab" * 16)
-    with pytest.raises(DataError, match="no description"):
-        read_task(store.folder, "ab" * 32)
+    for found in (read_truth(store.folder, "ab" * 16), read_task(store.folder, "ab" * 32)):
+        assert found.is_missing and found.problem == "does not exist"
+    for found in (read_truth(store.folder, "../x"), read_task(store.folder, "")):
+        assert "is not the name" in found.problem

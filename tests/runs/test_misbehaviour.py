@@ -16,9 +16,9 @@ import pytest
 
 from assay import api
 from assay.data.task import TaskRequest
+from assay.files import read_json
 from assay.frameworks.spec import find_framework
 from assay.jobs.constraint import Constraint
-from assay.jobs.folder import read_json
 from assay.runs.executors.local import Local
 from assay.runs.sandbox.cgroup import ROOT
 from assay.runs.sandbox.strict import group_name
@@ -30,7 +30,14 @@ from .conftest import HERE, require_tier
 
 DOCS = HERE.parent.parent / "docs" / "trust.md"
 TIGHT = Constraint(
-    "tight", 3.0, 1, memory_mb=600, disk_mb=200, leeway_s=9.0, phase_limits_s={"timing": 3.0, "start": 60.0}
+    "tight",
+    3.0,
+    1,
+    memory_mb=600,
+    disk_mb=200,
+    leeway_s=9.0,
+    phase_limits_s={"timing": 3.0, "start": 60.0},
+    max_files=20_000,
 )
 
 
@@ -181,7 +188,7 @@ def test_the_tree_dies_within_a_second_of_its_limit(ran: Ran) -> None:
 def test_a_gigabyte_of_output_is_cut_and_its_ends_are_kept(ran: Ran) -> None:
     row = ran.rows["prints"]
     folder = ran.store.folder.job(row["key"]).attempt(row["attempt"])
-    facts = read_json(folder.outcome)
+    facts = read_json(folder.outcome).get()
     assert facts["log_bytes"] > 2**30 and facts["log_cut"]
     assert folder.log.stat().st_size < 2 * 2**20
     assert b"the end of a gigabyte" in folder.log.read_bytes()[-200:]
@@ -193,9 +200,14 @@ def test_a_full_folder_stops_near_its_limit(ran: Ran) -> None:
 
 
 @pytest.mark.strict
+def test_too_many_files_are_counted_and_named(ran: Ran) -> None:
+    assert "files, more than its limit of 20,000" in ran.rows["writes_many_files"]["message"]
+
+
+@pytest.mark.strict
 def test_endless_forks_are_stopped_by_the_process_limit(ran: Ran) -> None:
     row = ran.rows["forks"]
-    facts = read_json(ran.store.folder.job(row["key"]).attempt(row["attempt"]).outcome)
+    facts = read_json(ran.store.folder.job(row["key"]).attempt(row["attempt"]).outcome).get()
     if ran.tier == "strict":
         assert facts["process_limit_hits"] > 0
         assert facts["processes_peak"] <= 1024

@@ -13,9 +13,9 @@ import pytest
 from assay import api
 from assay.data.task import Task, TaskRequest
 from assay.errors import InternalError
+from assay.files import read_json
 from assay.frameworks.spec import find_framework
 from assay.jobs.constraint import LIMITED, parse_constraint
-from assay.jobs.folder import read_json
 from assay.jobs.job import JobGroup
 from assay.runs.folds import Folds
 from assay.runs.launch import Launch
@@ -139,7 +139,7 @@ def test_the_attempt_is_written_without_truth(task: Task, place: Place) -> None:
     folder.path.mkdir(parents=True)
     write_attempt(folder, said, launch)
     assert sorted(path.name for path in folder.path.iterdir()) == ["attempt.json", "job.json", "out", "tmp"]
-    assert read_json(folder.job) == said
+    assert read_json(folder.job).get() == said
     assert not any("truth" in path for path in (*launch.data.values(), launch.code, *launch.readable))
 
 

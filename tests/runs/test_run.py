@@ -18,8 +18,9 @@ from assay import api
 from assay.data.resolve import broken
 from assay.data.task import TaskRequest
 from assay.errors import StoreError
+from assay.files import read_json, write_json
 from assay.frameworks.spec import find_framework
-from assay.jobs.folder import AttemptFolder, read_json, write_json
+from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
 from assay.jobs.plan import Plan, plan_jobs
@@ -45,7 +46,7 @@ class Told:
     def submit(self, folder: AttemptFolder, descriptors: Sequence[int]) -> None:
         self.started.append(folder.key)
         word = self.words.pop(0) if self.words else "ok"
-        around = read_json(folder.attempt)["circumstances"]
+        around = read_json(folder.attempt).get()["circumstances"]
         facts = Facts("plain", "convention", exit_code=0, surroundings=around)
         if word == "killed":
             facts = replace(facts, exit_code=None, signal=9)
@@ -69,7 +70,7 @@ class Told:
 
 def judge(job: Job, folder: AttemptFolder) -> Mapping[str, Any]:
     """Return a row that says what the facts say."""
-    facts = Facts.from_json(read_json(folder.outcome))
+    facts = Facts.from_json(read_json(folder.outcome).get())
     status = (
         "data"
         if facts.data_problem

@@ -16,7 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
-from assay.jobs.folder import AttemptFolder, read_json, write_json
+from assay.files import read_json, write_json
+from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts, PredictionCheck, classify
 from assay.runs.launch import Launch
 from assay.runs.machine import strict_problem
@@ -58,7 +59,7 @@ def supervise(folder: AttemptFolder, prepare: Callable[..., Launch]) -> Callable
         prepare(script, **changed)
         done = subprocess.run([*SUPERVISE, str(folder.path)], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
-        return Facts.from_json(read_json(folder.outcome))
+        return Facts.from_json(read_json(folder.outcome).get())
 
     return run
 
@@ -96,7 +97,7 @@ def link(path: Path) -> None:
         (link, "cannot be opened"),
         (lambda path: path.mkdir(), "not a regular file"),
         (lambda path: os.mkfifo(path), "not a regular file"),
-        (lambda path: path.write_bytes(b'"' + b"x" * REPORT_BYTES + b'"'), "larger"),
+        (lambda path: path.write_bytes(b'"' + b"x" * REPORT_BYTES + b'"'), "has more than"),
         (lambda path: path.write_text("[1, 2]"), "not an object"),
         (lambda path: path.write_text('"text"'), "not an object"),
         (lambda path: path.write_text("{"), "not JSON"),
@@ -130,7 +131,7 @@ def test_what_cannot_be_written_again_is_left_out(tmp_path: Path, text: str, exp
         assert report["a"] == expected
     facts = Facts("plain", "convention", report=report)
     write_json(tmp_path / "outcome.json", facts.to_json())
-    assert Facts.from_json(read_json(tmp_path / "outcome.json")).report == report
+    assert Facts.from_json(read_json(tmp_path / "outcome.json").get()).report == report
 
 
 @pytest.mark.parametrize(
@@ -216,6 +217,23 @@ def test_what_was_half_written_is_removed_and_links_are_not_followed(
 def test_a_full_folder_is_stopped(supervise: Callable[..., Facts]) -> None:
     facts = supervise("i=0; while true; do head -c 8000000 /dev/urandom > out/$i; i=$((i+1)); done")
     assert facts.stopped_for == "disk" and facts.disk_peak_mb > 50
+
+
+def test_measuring_many_files_does_not_delay_the_clock(supervise: Callable[..., Facts]) -> None:
+    make = "import os; [os.close(os.open(f'{i}', os.O_CREAT)) for i in range(60_000)]"
+    facts = supervise(
+        f'cd tmp; {sys.executable} -c "{make}"; echo fit > $ASSAY_PHASES; sleep 60',
+        limits_s={**LIMITS, "fit": 2.0},
+    )
+    assert facts.stopped_for == "time" and facts.files_peak > 1000
+    assert 2.0 <= facts.phases["fit"] < 2.4
+
+
+def test_too_many_files_are_stopped(supervise: Callable[..., Facts]) -> None:
+    facts = supervise("i=0; while true; do : > out/$i; i=$((i+1)); done", files=500)
+    assert facts.stopped_for == "files" and facts.files_peak > 500
+    verdict = classify(facts, PredictionCheck(False), LIMITS)
+    assert verdict.status == "disk" and "more than its limit of 500" in verdict.message
 
 
 def test_a_missing_interpreter_is_setup(supervise: Callable[..., Facts]) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from assay.runs.watch import END_LIMIT_S, PHASES, MemoryTrace, PhaseClock, Surroundings, folder_mb
+from assay.runs.watch import END_LIMIT_S, PHASES, MemoryTrace, PhaseClock, Surroundings
 
 LIMITS = {"start": 60.0, "load": 50.0, "fit": 40.0, "predict": 30.0, "timing": 20.0, "export": 10.0}
 
@@ -98,37 +95,6 @@ def test_memory_over_time_is_bounded_and_its_peak_exact() -> None:
     assert all(value == values[round(at / 0.25)] for at, value in trace.points)
     gaps = {round(b - a, 3) for a, b in pairwise(times)}
     assert len(gaps) == 1, "points stay evenly spaced"
-
-
-def test_a_folder_counts_blocks_and_follows_no_link(tmp_path: Path) -> None:
-    (tmp_path / "out" / "deep").mkdir(parents=True)
-    (tmp_path / "out" / "deep" / "data").write_bytes(os.urandom(2**20))
-    (tmp_path / "elsewhere").write_bytes(os.urandom(2**22))
-    (tmp_path / "out" / "link").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "out" / "loop").symlink_to(tmp_path / "out")
-    with open(tmp_path / "out" / "sparse", "wb") as file:
-        file.truncate(2**30)
-    assert 1.0 <= folder_mb(tmp_path / "out") < 1.2
-    assert folder_mb(tmp_path / "nowhere") == 0.0
-    assert folder_mb(tmp_path / "out", tmp_path / "nowhere") == folder_mb(tmp_path / "out")
-
-
-def test_what_vanishes_meanwhile_counts_nothing(tmp_path: Path) -> None:
-    stop = threading.Event()
-
-    def churn() -> None:
-        while not stop.is_set():
-            (tmp_path / "a" / "b").mkdir(parents=True, exist_ok=True)
-            (tmp_path / "a" / "b" / "file").write_text("x")
-            (tmp_path / "a" / "b" / "file").unlink()
-            (tmp_path / "a" / "b").rmdir()
-
-    thread = threading.Thread(target=churn)
-    thread.start()
-    sizes = [folder_mb(tmp_path) for _ in range(300)]
-    stop.set()
-    thread.join()
-    assert all(0.0 <= size < 0.1 for size in sizes)
 
 
 def test_surroundings_are_shares_of_the_time() -> None:

@@ -18,13 +18,16 @@ from typing import Any
 import pytest
 
 from assay.errors import StoreError
+from assay.files import write_json
 from assay.jobs.constraint import parse_constraint
-from assay.jobs.folder import write_json
 from assay.jobs.job import Job
 from assay.store.store import Claim, State, Store, explained, is_held
 
 FORK = multiprocessing.get_context("fork")
 LIMIT = parse_constraint("30s1c")
+
+
+ROW = json.loads((Path(__file__).parents[2] / "benchmarks" / "row.json").read_text())
 
 
 def make_job(number: int) -> Job:
@@ -52,7 +55,7 @@ def make_jobs(count: int) -> list[Job]:
 
 def make_row(claim: Claim, status: str = "ok", **more: Any) -> dict[str, Any]:
     said = {"key": claim.job.key, "attempt": claim.folder.number, "status": status, "framework_digest": "f1"}
-    return {**said, **more}
+    return {**ROW, **said, **more}
 
 
 def end(claim: Claim, write_facts: bool = True) -> None:

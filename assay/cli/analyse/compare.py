@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.analyse.shared import Figure, draw_to, elo, plain, say, square
-from assay.cli.output import number, print_json, print_table
+from assay.cli.analyse.shared import Figure, draw_to, elo, plain, say_notes, square
+from assay.cli.output import number, print_json, print_table, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ def table(
     if format not in ("table", "csv", "latex"):
         raise ConfigError(f"--format {format}: choose table, csv or latex.")
     cells = data.cells()
-    say(data.scores.notes, aside=True)
+    say_notes(data.scores.notes, aside=True)
     if json:
         print_json(plain(cells))
     elif format == "table":
         print_table("", *cells_text(cells))
-        print("Mean (deviation) over completed folds; ✗ counts those that failed.")
+        say("Mean (deviation) over completed folds; ✗ counts those that failed.")
     else:
-        print(cells_csv(cells) if format == "csv" else cells_latex(cells), end="")
+        say(cells_csv(cells) if format == "csv" else cells_latex(cells), end="")
 
 
 def ranks(
@@ -84,15 +84,15 @@ def ranks(
         ]
     print_table("", heads, lines)
     friedman, other = found.friedman, found.iman_davenport
-    print(
+    say(
         f"{found.n_tasks} tasks. Friedman: χ² {_shown(friedman.chi2, '.2f')}, {friedman.df} degrees of freedom, "
         f"p {_shown(friedman.p)}; Iman–Davenport: F {_shown(other.F, '.2f')}, p {_shown(other.p)}."
     )
-    print(
+    say(
         f"Critical distance at {found.alpha:g}: {found.critical_distance:.3f}. "
         "Frameworks that share a letter do not clearly differ."
     )
-    say(notes)
+    say_notes(notes)
 
 
 def _shown(value: float, digits: str = ".3g") -> str:
@@ -156,11 +156,11 @@ def pairwise(
         return
     print_table("", *_pairs_table(found))
     if found.n_tasks < MIN_TASKS:
-        print(f"{found.n_tasks} tasks: too few for intervals and groups. Elo 1000 is {found.anchor}.")
+        say(f"{found.n_tasks} tasks: too few for intervals and groups. Elo 1000 is {found.anchor}.")
     else:
-        print(f"{found.n_tasks} tasks, {found.draws} draws of them; Elo 1000 is {found.anchor}.")
-        print("The first of a group is not clearly better than the others of it.")
-    say(notes)
+        say(f"{found.n_tasks} tasks, {found.draws} draws of them; Elo 1000 is {found.anchor}.")
+        say("The first of a group is not clearly better than the others of it.")
+    say_notes(notes)
 
 
 def _pairs_table(found: Pairwise) -> tuple[list[str], list[list[Any]]]:
@@ -239,7 +239,7 @@ def bayes(
         for one in found
     ]
     print_table("", ["A", "B", ">P(A better)", ">P(equivalent)", ">P(B better)", ">mean A - B"], lines)
-    say(notes)
+    say_notes(notes)
 
 
 def _on_each_task(data: Analysis, pair: str, rope: float, json: bool) -> None:
@@ -259,7 +259,7 @@ def _on_each_task(data: Analysis, pair: str, rope: float, json: bool) -> None:
     ]
     heads = ["task", f">{a} - {b}", ">corrected p", f">P({a} better)", ">P(equivalent)", f">P({b} better)"]
     print_table("", heads, lines)
-    print(
+    say(
         "Corrected p: Nadeau and Bengio's resampled t-test, each task by itself, not corrected for their number."
     )
 
@@ -294,5 +294,5 @@ def scaled(data: Analysis, json: bool, figure: Figure = None) -> None:
     lines = [[found.frameworks[j], *(f"{five[i, j]:.2f}" for i in range(5))] for j in order]
     print_table("", ["framework", ">least", ">lower", ">median", ">upper", ">most"], lines)
     if found.without_scale:
-        print(f"Without a scale, because {found.reference} is the best: {', '.join(found.without_scale)}.")
-    say(notes)
+        say(f"Without a scale, because {found.reference} is the best: {', '.join(found.without_scale)}.")
+    say_notes(notes)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.analyse.shared import Figure, draw_to, plain, say
-from assay.cli.output import number, print_json, print_table, seconds, short
+from assay.cli.analyse.shared import Figure, draw_to, plain, say_notes
+from assay.cli.output import number, print_json, print_table, say, seconds, short
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def pareto(
     ]
     print_table("", ["framework", ">scaled score", f">{against}", "front"], lines)
     if found.missing:
-        print(f"Without seconds of {against}: {', '.join(found.missing)}.")
-    say(notes)
+        say(f"Without seconds of {against}: {', '.join(found.missing)}.")
+    say_notes(notes)
 
 
 def _small(value: float) -> str:
@@ -84,7 +84,7 @@ def time(
     print_table("", *training_text(fits, seconds))
     if infers:
         print_table("Inference per row, by rows in a batch", *batches_text(infers, _small))
-    say(data.scores.notes)
+    say_notes(data.scores.notes)
 
 
 def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
@@ -103,11 +103,11 @@ def failures(data: Analysis, json: bool, figure: Figure = None) -> None:
     if json:
         print_json({**plain(found), "notes": plain(data.scores.notes)})
         return
-    say(data.scores.notes)
+    say_notes(data.scores.notes)
     if not found.failed:
-        print(f"None of {found.jobs} jobs failed.")
+        say(f"None of {found.jobs} jobs failed.")
         return
-    print(f"{found.failed} of {found.jobs} jobs failed.")
+    say(f"{found.failed} of {found.jobs} jobs failed.")
     for heads, lines in failures_texts(found):
         shown = lines[:MOST_TASKS] if heads[0] == "task" else lines
         if heads[-1] == "message":
@@ -123,7 +123,7 @@ def budgets(data: Analysis, json: bool, figure: Figure = None) -> None:
       assay analyse budgets --scores results.csv
     """
     found = data.budgets()
-    say(data.scores.notes, aside=True)
+    say_notes(data.scores.notes, aside=True)
     if found:
         draw_to(figure, found)
     if json:
@@ -132,7 +132,7 @@ def budgets(data: Analysis, json: bool, figure: Figure = None) -> None:
     from assay.report.tables import budgets_text
 
     print_table("", *budgets_text(found, seconds))
-    print("Gain: in gaps from the constant predictor to the better of the two.")
+    say("Gain: in gaps from the constant predictor to the better of the two.")
 
 
 def anytime(data: Analysis, json: bool, figure: Figure = None) -> None:
@@ -156,7 +156,7 @@ def anytime(data: Analysis, json: bool, figure: Figure = None) -> None:
         shown = ["–" if part is None else f"{part:.0%}" for part in done]
         lines.append([one.framework, one.jobs, seconds(one.first_s), seconds(one.last_s), *shown])
     print_table("", heads, lines)
-    print(
+    say(
         "Done: of the way from its first validation score to its last, in its own terms; not comparable as scores."
     )
 
@@ -175,17 +175,17 @@ def sensitivity(data: Analysis, json: bool) -> None:
     from assay.report.tables import variants_text
 
     print_table("", *variants_text(found))
-    print("Average ranks; in brackets on how many tasks.")
+    say("Average ranks; in brackets on how many tasks.")
     changed = [one for one in found.tasks if one.new_leader]
-    print(f"Without one task the leader changes in {len(changed)} of {found.n_tasks} cases.")
+    say(f"Without one task the leader changes in {len(changed)} of {found.n_tasks} cases.")
     for one in changed[:5]:
-        print(f"  without {one.task}: {one.new_leader}")
+        say(f"  without {one.task}: {one.new_leader}")
     rate = found.detectable_win_rate
-    print(
+    say(
         f"With {found.n_tasks} tasks, average ranks must differ by {number(found.detectable_rank, 3)}; a win rate of "
         + (f"{rate:.0%} would be found in 80 % of such suites." if rate else "even 100 % could not be found.")
     )
     for variant in found.variants:
         if variant.ranks is None:
-            print(f"note: {variant.name}: {variant.why_not}")
-    say(notes)
+            say(f"note: {variant.name}: {variant.why_not}")
+    say_notes(notes)

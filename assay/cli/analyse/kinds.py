@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.analyse.shared import Figure, draw_to, plain, say
-from assay.cli.output import print_json, print_table
+from assay.cli.analyse.shared import Figure, draw_to, plain, say_notes
+from assay.cli.output import print_json, print_table, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def tree(
         return
     for node in found.nodes:
         _print_node(found, node)
-    say(notes)
+    say_notes(notes)
 
 
 def _names(columns: str) -> list[str]:
@@ -93,10 +93,10 @@ def _print_node(tree: Tree, node: Node) -> None:
     indent = "  " * (node.depth - 1)
     best = sorted(node.worth.items(), key=lambda item: -item[1])[:4]
     listed = ", ".join(f"{name} {worth:.2f}" for name, worth in best)
-    print(f"{indent}[{node.id}] {split_words(tree, node)}{node.n_tasks} tasks: {listed}")
+    say(f"{indent}[{node.id}] {split_words(tree, node)}{node.n_tasks} tasks: {listed}")
     if node.split is not None:
         test = next(test for test in node.tests if test.variable == node.split.variable)
-        print(f"{indent}    splits by {node.split.variable}, p {test.p_adjusted:.3g}")
+        say(f"{indent}    splits by {node.split.variable}, p {test.p_adjusted:.3g}")
 
 
 def advise(
@@ -122,7 +122,7 @@ def advise(
         print_json(plain({**_advice_json(found), "notes": notes}))
         return
     _print_advice(found)
-    say(notes)
+    say_notes(notes)
 
 
 def _advice_json(found: Advice) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def _print_advice(found: Advice) -> None:
         "no property was found that matters" if found.tree.nodes[0].tests else "too few to look for kinds"
     )
     kind = " and ".join(reversed(path)) or f"all tasks of these results, {tested}"
-    print(f"Tasks like it ({leaf.n_tasks}): {kind}.")
+    say(f"Tasks like it ({leaf.n_tasks}): {kind}.")
     lines = [
         [name, f"{ranked.win_rate[i]:.0%}", "–" if found.sure is None else f"{ranked.first_share[i]:.0%}"]
         for i, name in enumerate(ranked.frameworks)
@@ -164,10 +164,10 @@ def _print_advice(found: Advice) -> None:
         if found.sure is None
         else f"the strongest in {found.sure:.0%} of draws"
     )
-    print(f"Advice: {ranked.frameworks[0]} ({how}).")
+    say(f"Advice: {ranked.frameworks[0]} ({how}).")
     if found.equals and found.sure is not None:
-        print(f"Not clearly worse: {', '.join(found.equals)}.")
+        say(f"Not clearly worse: {', '.join(found.equals)}.")
     for name, (low, high) in found.outside.items():
-        print(f"warning: {name} is {found.properties[name]:g}, the tasks here have {low:g} to {high:g}.")
+        say(f"warning: {name} is {found.properties[name]:g}, the tasks here have {low:g} to {high:g}.")
     if found.missing:
-        print(f"Not known of the data set, hence not used: {', '.join(found.missing)}.")
+        say(f"Not known of the data set, hence not used: {', '.join(found.missing)}.")

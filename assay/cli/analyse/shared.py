@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.options import Json
-from assay.cli.output import STORE, check_target, open_store, visible
+from assay.cli.output import STORE, check_target, open_store, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.analyses import Analysis
 
-__all__ = ["Figure", "draw_to", "elo", "plain", "say", "square", "with_shared"]
+__all__ = ["Figure", "draw_to", "elo", "plain", "say_notes", "square", "with_shared"]
 
 Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: SVG, PDF or PNG.")]
 # What every analysis takes: where the scores are, and which of them to look at.
@@ -133,10 +133,10 @@ def draw_to(path: Path | None, record: Any, how: str = "") -> None:
     draw(record, path, how)
 
 
-def say(notes: Sequence[str], aside: bool = False) -> None:
+def say_notes(notes: Sequence[str], aside: bool = False) -> None:
     """Print what was left out and why; `aside`: on standard error, where the output has no place for it."""
     for note in notes:
-        print(visible(f"note: {note}"), file=sys.stderr if aside else sys.stdout)
+        say(f"note: {note}", file=sys.stderr if aside else sys.stdout)
 
 
 def elo(value: float | None) -> str:

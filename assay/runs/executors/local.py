@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 
 from assay.errors import ConfigError
+from assay.files import remove_tree
 from assay.jobs.folder import AttemptFolder
 from assay.runs.executors.base import Finished
 from assay.runs.sandbox.cgroup import sweep
@@ -87,8 +88,6 @@ class Local:
 
 def _clean(folder: AttemptFolder) -> None:
     """Remove what a killed supervisor left: its group with everybody in it, and the child's scratch."""
-    import shutil
-
     with contextlib.suppress(OSError):
         sweep(group_name(folder.path))
-    shutil.rmtree(folder.tmp, ignore_errors=True)
+    remove_tree(folder.tmp)

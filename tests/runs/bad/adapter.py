@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -94,6 +95,37 @@ def fit_fills_disk(model):
             time.sleep(0.001)
 
 
+def nest(folder, depth):
+    """Go down a path that is longer than a path may be, and stay there."""
+    os.chdir(str(folder))
+    for _ in range(depth):
+        os.mkdir("nested_folder")
+        os.chdir("nested_folder")
+
+
+def fit_nests_scratch(model):
+    nest(tempfile.gettempdir(), 3000)
+    os.chdir("/")
+
+
+def fit_nests_output(model):
+    nest(model["folder"] / "out", 3000)
+    os.chdir("/")
+
+
+def fit_hides_files(model):
+    nest(model["folder"] / "out", 500)
+    for number in range(1000):
+        with open(str(number), "wb") as file:
+            file.write(b"\0" * MB)
+    os.chdir("/")
+
+
+def fit_writes_many_files(model):
+    for number in range(60_000):
+        open(os.path.join(tempfile.gettempdir(), str(number)), "w").close()
+
+
 def fit_forks(model):
     while True:
         subprocess.Popen(["/bin/sleep", "3600"], close_fds=False)
@@ -165,6 +197,18 @@ def predict_not_one(model, probabilities, answered):
 
 def predict_unknown_label(model, probabilities, answered):
     return Prediction(labels=["neither"] * len(probabilities))
+
+
+def predict_no_text(model, probabilities, answered):
+    labels = np.full(len(probabilities), 0xD800, dtype=np.uint32).view("<U1")
+    np.savez(str(model["folder"] / "out" / "predictions.npz"), prediction=labels)
+    os._exit(0)
+
+
+def predict_no_character(model, probabilities, answered):
+    labels = np.full(len(probabilities), 0x7FFFFFFF, dtype=np.uint32).view("<U1")
+    np.savez(str(model["folder"] / "out" / "predictions.npz"), prediction=labels)
+    os._exit(0)
 
 
 def predict_sleeps_later(model, probabilities, answered):

@@ -1,0 +1,108 @@
+"""Make a record from JSON and check every field against its annotation: a file can hold any type anywhere."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+__all__ = ["make_record"]
+
+T = TypeVar("T")
+Check = Callable[[Any], Any]
+
+
+def make_record(kind: type[T], value: Mapping[str, Any]) -> T:
+    """Return a dataclass made from plain JSON values; lists become tuples, keys it does not have are ignored.
+
+    Raises:
+        ValueError: a field is missing or of another type; the message names it.
+    """
+    data: dict[str, Any] = {}
+    for name, check, is_needed in _fields(typing.cast(Any, kind)):
+        if name in value:
+            try:
+                data[name] = check(value[name])
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"{name} {error}") from None
+        elif is_needed:
+            raise ValueError(f"{name} is missing")
+    return kind(**data)
+
+
+@cache
+def _fields(kind: Any) -> list[tuple[str, Check, bool]]:
+    hints = typing.get_type_hints(kind)
+    return [
+        (f.name, _check(hints[f.name]), f.default is MISSING and f.default_factory is MISSING)
+        for f in fields(kind)
+    ]
+
+
+def _check(hint: Any) -> Check:
+    """Return a function that returns a value as the annotation wants it, or raises ValueError."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return lambda value: value
+    if is_dataclass(hint) and isinstance(hint, type):
+        return lambda value: make_record(hint, _of_kind(value, dict))
+    if origin in (typing.Union, types.UnionType):
+        return _optional([_check(part) for part in inner])
+    if origin is typing.Literal:
+        return lambda value: _one_of(value, inner)
+    if origin is tuple:
+        return _tuple(inner)
+    if origin is not None and issubclass(origin, Mapping):
+        check = _check(inner[1])
+        return lambda value: {key: check(item) for key, item in _of_kind(value, dict).items()}
+    return lambda value: _of_kind(value, hint)
+
+
+def _optional(checks: list[Check]) -> Check:
+    def check(value: Any) -> Any:
+        for candidate in checks:
+            try:
+                return candidate(value)
+            except ValueError as error:
+                problem = error
+        raise problem
+
+    return check
+
+
+def _tuple(inner: tuple[Any, ...]) -> Check:
+    if inner[-1] is Ellipsis:
+        item = _check(inner[0])
+        return lambda value: tuple(item(part) for part in _of_kind(value, list))
+    parts = [_check(part) for part in inner]
+
+    def check(value: Any) -> Any:
+        if len(_of_kind(value, list)) != len(parts):
+            raise ValueError(f"has {len(value)} entries, not {len(parts)}")
+        return tuple(part(item) for part, item in zip(parts, value, strict=True))
+
+    return check
+
+
+def _one_of(value: Any, known: tuple[Any, ...]) -> Any:
+    if not isinstance(value, str | int) or value not in known:
+        raise ValueError(f"is {_shown(value)}, not one of {', '.join(map(str, known))}")
+    return value
+
+
+def _of_kind(value: Any, kind: Any) -> Any:
+    if kind is float and type(value) is int:
+        return value  # 60 stands for 60.0, and keeps its text
+    if kind is list and type(value) is tuple:
+        return value
+    if type(value) is not kind:
+        name = "null" if kind is types.NoneType else kind.__name__
+        raise ValueError(f"is {_shown(value)}, not {name}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return f"{type(value).__name__} {str(value)[:40]!r}"
