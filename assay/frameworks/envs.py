@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from assay.errors import NotInstalled
+from assay.errors import ConfigError, NotInstalled
+from assay.files import read_text
 from assay.frameworks.spec import FrameworkSpec
 from assay.settings import Settings
 
@@ -66,10 +67,19 @@ def _environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
         )
     python = folder / "bin" / "python"
     environ = {key: value.replace("{cache}", str(folder / CACHE)) for key, value in spec.environ.items()}
-    lock = spec.lock.read_text(encoding="utf-8") if spec.lock else ""
+    lock = _lock_text(spec)
     return Environment(
         python, _outside_usr([folder, Path(read_ready(folder)["base"])], python), lock, environ
     )
+
+
+def _lock_text(spec: FrameworkSpec) -> str:
+    if spec.lock is None:
+        return ""
+    found = read_text(Path(os.path.realpath(spec.lock)))
+    if found.value is None:
+        raise ConfigError(f"The lock of {spec.name} cannot be used: {found.sentence}.")
+    return found.value
 
 
 def _seen_of(spec: FrameworkSpec, program: str) -> list[Path]:
@@ -134,7 +144,7 @@ def lock_digest(spec: FrameworkSpec) -> str:
 
 def requirements(spec: FrameworkSpec) -> list[str]:
     """Return the lines of a framework's lock, without comments."""
-    lines = spec.lock.read_text(encoding="utf-8").splitlines() if spec.lock else []
+    lines = _lock_text(spec).splitlines()
     return [line.split(" #")[0].strip() for line in lines if line.strip() and not line.startswith("#")]
 
 

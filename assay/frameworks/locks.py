@@ -8,12 +8,12 @@ from __future__ import annotations
 import platform
 import re
 import tempfile
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError, NotInstalled
+from assay.files import read_toml
 
 if TYPE_CHECKING:
     from assay.frameworks.spec import FrameworkSpec
@@ -46,15 +46,12 @@ def set_names() -> list[str]:
 def find_set(name: str) -> dict[str, str]:
     """Return a named set: framework → version. `name` is one of ours (`2026Q4`) or a path of a TOML file."""
     path = Path(name) if name.endswith(".toml") else SETS / f"{name}.toml"
-    try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError(
-            f"There is no set of versions '{name}'. There are: {', '.join(set_names())}."
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}.") from None
-    found = said.get("frameworks")
+    read = read_toml(path)
+    if read.is_missing:
+        raise ConfigError(f"There is no set of versions '{name}'. There are: {', '.join(set_names())}.")
+    if read.value is None:
+        raise ConfigError(f"{read.sentence}.")
+    found = read.value.get("frameworks")
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         raise ConfigError(f'{path} needs a table [frameworks] with lines such as flaml = "2.7.0".')
     return found

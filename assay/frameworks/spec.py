@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import ConfigError
+from assay.files import check_plain
 from assay.plugins import entry_point_names, suggest
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ class FrameworkSpec:
 
     def __post_init__(self) -> None:
         try:
-            json.dumps(dict(self.params), allow_nan=False)
-        except (TypeError, ValueError) as error:
+            check_plain(json.loads(json.dumps(dict(self.params), allow_nan=False)))
+        except (TypeError, ValueError, RecursionError) as error:
             raise ConfigError(
                 f"A parameter of framework '{self.name}' is not plain JSON: {error}. "
                 "Use numbers, text, true, false, lists and tables."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from assay.data.border import validated
 from assay.errors import ConfigError
+from assay.files import read_toml
 from assay.frameworks.locks import find_version, locked_versions, set_names
 from assay.frameworks.spec import FrameworkSpec, Recipe
 
@@ -122,15 +122,15 @@ def _find_base(
 
 
 def _parse(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    found = read_toml(path)
+    if found.is_missing:
         raise ConfigError(
             f"There is no {path}. A framework is a folder with framework.toml and adapter.py; "
             "`assay framework new NAME` makes one."
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}.") from None
+        )
+    if found.value is None:
+        raise ConfigError(f"{found.sentence}.")
+    return found.value
 
 
 def _check(said: dict[str, Any], path: Path) -> FrameworkFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import yaml
 
 from assay.errors import ConfigError
+from assay.files import read_text
 
 __all__ = ["load_yaml"]
 
@@ -49,28 +51,34 @@ _StrictLoader.add_implicit_resolver(
 )
 
 
+def _check_text(value: Any) -> None:
+    """Raise ValueError for what no JSON file can hold: an escape may be half of a character."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += [*part, *part.values()]
+        elif isinstance(part, list | set | tuple):
+            waiting += part
+        elif isinstance(part, str):
+            part.encode()
+
+
 def load_yaml(path: Path) -> Any:
     """Return the plain values of a YAML file."""
+    found = read_text(Path(os.path.realpath(path)), most=_MAX_BYTES)
+    if found.is_missing:
+        raise ConfigError(f"There is no suite file {path}. Check the path.")
+    if found.value is None:
+        raise ConfigError(f"The suite file {path} {found.problem}. Give a UTF-8 file that lists tasks.")
     try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise ConfigError(f"There is no suite file {path}. Check the path.") from None
-    except OSError as error:
-        raise ConfigError(
-            f"The suite file {path} cannot be read: {error.strerror}. Check the path."
-        ) from error
-    if len(data) > _MAX_BYTES:
-        raise ConfigError(
-            f"{path.name} is larger than {_MAX_BYTES // 2**20} MiB. A suite lists tasks; split it."
-        )
-    try:
-        return yaml.load(data.decode("utf-8-sig"), Loader=_StrictLoader)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path.name} is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
+        value = yaml.load(found.value, Loader=_StrictLoader)
+        _check_text(value)
+        return value
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"{path.name}{place}: {error.problem or error.context}. Mend the YAML.") from error
+        raise ConfigError(f"{path.name}{place}: {error.problem or error.context}. Fix the YAML.") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else "too deeply nested"
-        raise ConfigError(f"{path.name} is not readable YAML ({reason}). Mend it.") from error
+        raise ConfigError(f"{path.name} is not readable YAML ({reason}). Fix it.") from error

@@ -154,7 +154,7 @@ def test_mistake_is_named(write_framework: Write, toml: str, message: str) -> No
 def test_file_that_is_no_text_is_named(write_framework: Write) -> None:
     folder = write_framework(SMALL)
     (folder / "framework.toml").write_bytes(b'name = "\xff"')
-    with pytest.raises(ConfigError, match="is not valid TOML"):
+    with pytest.raises(ConfigError, match="is not UTF-8"):
         read(folder)
 
 

@@ -76,13 +76,13 @@ CASES: dict[str, tuple[str, list[str]]] = {
         "tasks: [bundled/iris, {name: iris, file: a.csv}]\n",
         ["named 'iris'", "another 'name'"],
     ),
-    "one key twice": (ONE + "    file: b.csv\n", ["line 4", "key 'file' a second time", "Mend"]),
+    "one key twice": (ONE + "    file: b.csv\n", ["line 4", "key 'file' a second time", "Fix"]),
     "alias": ("a: &a [1]\ntasks: *a\n", ["line 2", "alias", "not supported"]),
-    "tab": ("tasks:\n\t- bundled/iris\n", ["line 2", "Mend the YAML"]),
-    "open bracket": ("tasks: [bundled/iris\n", ["line 2", "Mend the YAML"]),
+    "tab": ("tasks:\n\t- bundled/iris\n", ["line 2", "Fix the YAML"]),
+    "open bracket": ("tasks: [bundled/iris\n", ["line 2", "Fix the YAML"]),
     "python object": (
         "tasks: !!python/object/apply:os.system [ls]\n",
-        ["line 1", "python/object", "Mend the YAML"],
+        ["line 1", "python/object", "Fix the YAML"],
     ),
     "key that is a list": ("? [a]\n: b\n", ["line 1", "list or mapping"]),
     "amlb: misspelt key": (
@@ -120,7 +120,7 @@ def test_malformed_suite_is_one_config_error_with_file_place_and_remedy(
 
 def test_wrong_encoding_names_the_byte(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_bytes("name: ä\n".encode("latin-1"))
-    with pytest.raises(ConfigError, match=r"small\.yaml is not UTF-8 \(byte 6\)\. Save it as UTF-8"):
+    with pytest.raises(ConfigError, match=r"small\.yaml is not UTF-8 \(byte 6\)\. Give a UTF-8 file"):
         read_suite(tmp_path / "small.yaml")
 
 
@@ -132,11 +132,11 @@ def test_deep_nesting_is_refused_quietly(tmp_path: Path) -> None:
 
 def test_huge_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_bytes(b"#" * (17 * 2**20))
-    with pytest.raises(ConfigError, match=r"small\.yaml is larger than 16 MiB"):
+    with pytest.raises(ConfigError, match=r"small\.yaml has more than 16777216 bytes"):
         read_suite(tmp_path / "small.yaml")
 
 
 def test_folder_instead_of_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").mkdir()
-    with pytest.raises(ConfigError, match=r"small\.yaml cannot be read"):
+    with pytest.raises(ConfigError, match=r"small\.yaml is not a regular file"):
         read_suite(tmp_path / "small.yaml")
