@@ -6,7 +6,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # uv finds packages where pip is told to look.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
-.PHONY: help setup demo test check format docs bench chaos parity null coverage nine test-frameworks slow clean
+.PHONY: help setup demo test check format docs bench chaos dialects test-wheel parity null coverage nine test-frameworks slow clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -46,6 +46,12 @@ bench: setup ## measure the overheads that the docs promise
 
 parity: setup ## our baselines against the published ones (needs the reference data; an hour)
 	$(BIN)/python -m benchmarks.parity
+
+dialects: setup ## write 80 data sets in ten dialects and read them again (needs the reference data; an hour)
+	$(BIN)/python -m benchmarks.dialects --write
+
+test-wheel: setup ## the tests against the wheel, on Python 3.11 and 3.13 and with the lowest versions (an hour)
+	$(BIN)/python -m benchmarks.wheel
 
 chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resuming
 	$(BIN)/python -m benchmarks.chaos --rounds 50

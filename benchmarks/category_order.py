@@ -80,7 +80,7 @@ def losses_of(x: Any, y: Any, is_number: bool) -> list[float]:
     losses = []
     for fold, (train, test) in enumerate(splitter(FOLDS, shuffle=True, random_state=0).split(x, y)):
         kind = RandomForestRegressor if is_number else RandomForestClassifier
-        forest = kind(TREES, random_state=fold, n_jobs=2).fit(x[train], y[train])
+        forest = kind(TREES, random_state=fold, n_jobs=1).fit(x[train], y[train])
         if is_number:
             losses.append(float(root_mean_squared_error(y[test], forest.predict(x[test]))))
         else:

@@ -82,7 +82,7 @@ def _ask(spec: FrameworkSpec, environment: Environment) -> dict[str, Any]:
         command = [sys.executable, "-I", "-m", "assay.runs.supervise", str(folder.path)]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, start_new_session=True)
         answer = read_json(folder.out / "tags.json", folder.path, MOST_BYTES).value or {}
-        tags = {key: answer.get(key) for key in ("kind", "multi_class") if key in answer}
+        tags: dict[str, Any] = {key: answer[key] for key in ("kind", "multi_class") if key in answer}
         if not tags:
             _log.info(
                 "%s says nothing of what it is: %s", spec.name, done.stderr.decode("utf-8", "replace")[-200:]

@@ -55,7 +55,7 @@ FILES = [
     ("mixed.csv", text(replaced("3,0,", "three,0,")), ["mixed.csv", "three"]),
     ("quotes.csv", text(replaced("3,0,", '"3,0,')), ["quotes.csv", "line"]),
     ("ragged.csv", text(replaced("3,0,no", "3,0,no,no")), ["ragged.csv", "line 5"]),
-    ("latin.csv", data(replaced("3,0,no", "3,0,n\xf6").encode("latin-1")), ["latin.csv", "UTF-8"]),
+    ("open.csv", text(GOOD.replace("a,b,y", "a;b;y").replace(",", ";").replace("1;", "1,234;")), ["--csv decimal="]),
     ("nul.csv", data(GOOD.encode().replace(b"3,0", b"3,\x000", 1)), ["nul.csv"]),
     ("huge.csv", text(replaced("3,0,", "123456789012345678901,0,")), ["huge.csv", "123456789012345678901"]),
     ("infinite.csv", text(replaced("3,0,", "inf,0,")), ["infinite.csv", "inf"]),

@@ -111,8 +111,8 @@ def gives_nan(truth, prediction):
     return float("nan")
 def sometimes(truth, prediction):
     from assay.metrics import UndefinedMetric
-    if truth[0] == 0:
-        raise UndefinedMetric("the first is 0")
+    if len(set(map(str, prediction))) == 1:
+        raise UndefinedMetric("all are one class")
     print("called")
     return 0.5
 raises.higher_is_better = gives_nan.higher_is_better = sometimes.higher_is_better = True
@@ -124,7 +124,7 @@ raises.higher_is_better = gives_nan.higher_is_better = sometimes.higher_is_bette
     [
         ("raises", 1, "ZeroDivisionError: division by zero (mine.py:3)"),
         ("gives_nan", 1, "its value is nan"),
-        ("sometimes", 0, "the first is 0"),
+        ("sometimes", 0, "all are one class"),
     ],
 )
 @pytest.mark.parametrize("way", [(), ("--json",), ("-o", "scores.csv")])

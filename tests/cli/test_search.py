@@ -100,9 +100,9 @@ def test_bad_input_is_one_line_and_exit_code_2(
 
 
 def test_a_file_that_is_cut_at_another_sign_is_named(assay: Assay, tmp_path: Path) -> None:
-    (tmp_path / "bar.csv").write_text("a|y\n1|2\n")
-    said = assay("search", "bar.csv", "--target", "y")
-    assert said.code == 2 and "one column only, 'a|y'" in said.err
+    (tmp_path / "hash.csv").write_text("a#y\n1#2\n")
+    said = assay("search", "hash.csv", "--target", "y")
+    assert said.code == 2 and "one column only, 'a#y'" in said.err
 
 
 def test_numbers_are_judged_by_their_error(assay: Assay, file: pd.DataFrame) -> None:
