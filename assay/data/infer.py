@@ -91,19 +91,33 @@ def infer_table(raw: RawTable, declared: Mapping[str, Mapping[str, Any]], target
         if name not in names:
             raise ConfigError(f"Unknown column '{name}' declared for {raw.source}. {suggest(name, names)}")
     parts = [_prepare(part, declared.get(part.name, {}), raw, part.name == target) for part in raw.columns]
-    style = FileStyle.from_columns((part.study for part in parts if isinstance(part, _Labels)), raw.csv)
+    style = FileStyle.from_columns(
+        (part.study for part in parts if isinstance(part, _Labels)), raw.csv, raw.delimiter
+    )
     columns, arrays, written = [], {}, Written()
     for part in parts:
-        column, values = _encode(part, style, written) if isinstance(part, _Labels) else part
-        if column.kind == "numeric":
+        name = part.name if isinstance(part, _Labels) else part[0].name
+        role: Role = "target" if name == target else declared.get(name, {}).get("role", "feature")
+        column, values = _values(part, style, written, role)
+        if column.kind == "numeric" and role != "ignore":
             _refuse_infinite(column, values, raw.source)
-        role: Role = (
-            "target" if column.name == target else declared.get(column.name, {}).get("role", "feature")
-        )
         whole = column.kind == "numeric" and bool(np.all(np.mod(values, 1) == 0))
         columns.append(replace(column, role=role, integer=whole))
         arrays[column.name] = values
     return Table(tuple(columns), arrays, (*raw.notes, *written.notes()))
+
+
+def _values(
+    part: tuple[Column, Array] | _Labels, style: FileStyle, written: Written, role: Role
+) -> tuple[Column, Array]:
+    if not isinstance(part, _Labels):
+        return part
+    try:
+        return _encode(part, style, written)
+    except DataError:
+        if role != "ignore":
+            raise
+        return _encode(replace(part, kind="text"), style, written)  # nobody learns from it
 
 
 def _prepare(
@@ -261,7 +275,7 @@ def _numbers(part: _Labels, style: FileStyle, written: Written) -> Array:
             problem = f"is not a number with a decimal {decimal}" if study else "is not a number"
             _refuse_number(part, labels.index(None), problem)
     if study:
-        written.add_numbers(part.name, part.labels, decimal, study.units)
+        written.add_numbers(part.name, part.labels, decimal, study)
     numbers, problem, bad = parse_numbers([text for text in labels if text is not None])
     if problem:
         _refuse_number(part, bad, problem)

@@ -49,6 +49,7 @@ class NumberColumn:
         open: a label that can be read in two ways, if there is one.
         units: the currency and per-cent signs that occur.
         has_bare: whether a label has neither.
+        has_separators: whether spaces or apostrophes mark thousands.
         long_plain: whether a whole number of four digits or more stands without a mark for its thousands.
         is_styled: whether a label needs more than Python's own `float` to be read with a decimal point.
     """
@@ -57,6 +58,7 @@ class NumberColumn:
     open: str = ""
     units: tuple[str, ...] = ()
     has_bare: bool = True
+    has_separators: bool = False
     long_plain: bool = False
     is_styled: bool = False
 
@@ -83,7 +85,7 @@ def study_numbers(labels: Sequence[str]) -> NumberColumn | None:
         return _study_plain(labels)
     marks: set[Decimal] = set()
     units: set[str] = set()
-    open_label, has_bare, long_plain, is_styled = "", False, False, False
+    open_label, has_bare, has_separators, long_plain, is_styled = "", False, False, False, False
     for label in labels:
         match = _LIKE.match(label)
         if match is None or not _brackets_match(match):
@@ -95,12 +97,8 @@ def study_numbers(labels: Sequence[str]) -> NumberColumn | None:
         signs = {sign for sign in (match["before"], match["after"], match["percent"]) if sign}
         units |= signs
         has_bare |= not signs
-        is_styled |= (
-            bool(signs or match["open"])
-            or "," in body
-            or _SEPARATORS.search(body) is not None
-            or "\u2212" in label
-        )
+        has_separators |= _SEPARATORS.search(body) is not None
+        is_styled |= bool(signs or match["open"]) or "," in body or "\u2212" in label
         if len(ways) == 1:
             marks |= ways
         elif _TWO_WAYS.match(body) and not match["exponent"]:
@@ -111,7 +109,10 @@ def study_numbers(labels: Sequence[str]) -> NumberColumn | None:
         elif body.isdigit() and len(body) > 3:
             long_plain = True
     decided = "mixed" if len(marks) > 1 else next(iter(marks), "")
-    return NumberColumn(decided, open_label, tuple(sorted(units)), has_bare, long_plain, is_styled)
+    is_styled |= has_separators
+    return NumberColumn(
+        decided, open_label, tuple(sorted(units)), has_bare, has_separators, long_plain, is_styled
+    )
 
 
 def _study_plain(labels: Sequence[str]) -> NumberColumn:

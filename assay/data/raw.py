@@ -66,8 +66,9 @@ RawColumn = StringColumn | TypedColumn
 class RawTable:
     """The columns of one or several files, and what to call them in a message.
 
-    `csv` holds what the user said about the file; `notes` say how it was read where that is not the usual way.
-    `sorted_before` names the columns whose labels were sorted in version 1 of the table digest.
+    `csv` holds what the user said about the file; `notes` say how it was read where that is not the usual way, and
+    `delimiter` is that of a delimited file. `sorted_before` names the columns whose labels were sorted in version 1
+    of the table digest.
     """
 
     source: str
@@ -76,6 +77,7 @@ class RawTable:
     csv: CsvOptions = field(default_factory=CsvOptions)
     notes: tuple[str, ...] = ()
     sorted_before: frozenset[str] = frozenset()
+    delimiter: str = ""
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
@@ -117,7 +119,7 @@ def stack(tables: Sequence[RawTable]) -> RawTable:
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     sorted_before = frozenset(name for table in tables for name in table.sorted_before)
     n_rows = sum(table.n_rows for table in tables)
-    return RawTable(first.source, columns, n_rows, first.csv, notes, sorted_before)
+    return RawTable(first.source, columns, n_rows, first.csv, notes, sorted_before, first.delimiter)
 
 
 def with_sorted_labels(part: TypedColumn) -> TypedColumn:

@@ -51,7 +51,8 @@ def _read(
     if dialect.delimiter != (delimiter or ","):
         notes.append(f"{dialect.delimiter_name}s between values")
     rows = _rows(itertools.chain(sample[dialect.n_skipped :], lines), dialect, source)
-    names, rows, is_named = _find_names(rows, source, options)
+    has_row_names = _begins_quoted(sample[dialect.n_skipped :])
+    names, rows, is_named = _find_names(rows, has_row_names, source, options)
     if not is_named:
         notes.append(f"no header, so the columns are called c1 to c{len(names)}")
     chunks, n_rows, n_empty = _chunks(_checked(rows, names, is_named, source), len(names))
@@ -59,7 +60,13 @@ def _read(
         notes.append(f"{n_empty} empty row{'s' * (n_empty > 1)} left out")
     kept = _without_index(list(zip(names, chunks, strict=True)), n_rows, source, options, notes)
     columns = tuple(StringColumn(name, tuple(parts), True) for name, parts in kept)
-    return RawTable(source, columns, n_rows, options, tuple(notes))
+    return RawTable(source, columns, n_rows, options, tuple(notes), delimiter=dialect.delimiter)
+
+
+def _begins_quoted(lines: list[str]) -> bool:
+    """Return whether the first row below the header begins with a quote, as those with R's row names do."""
+    rows = [line for line in lines if line.strip()]
+    return len(rows) > 1 and rows[1].startswith('"')
 
 
 def _rows(lines: Iterator[str], dialect: Dialect, source: str) -> Iterator[tuple[int, list[str]]]:
@@ -78,16 +85,16 @@ def _rows(lines: Iterator[str], dialect: Dialect, source: str) -> Iterator[tuple
 
 
 def _find_names(
-    rows: Iterator[tuple[int, list[str]]], source: str, options: CsvOptions
+    rows: Iterator[tuple[int, list[str]]], has_row_names: bool, source: str, options: CsvOptions
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]], bool]:
     """Return the columns' names, the rows below the header (all rows if there is none), and whether there is one."""
     head = list(itertools.islice(rows, _SAMPLE_LINES))
     filled = [row for _, row in head if row]
     first, widths = filled[0], {len(row) for row in filled[1:]}
-    if widths == {len(first) + 1}:
-        # R writes row names without a name for their column; others end their rows, but not the header, with a
-        # delimiter.
-        at_the_end = all(not row[-1] for row in filled[1:])
+    at_the_end = all(not row[-1] for row in filled[1:])
+    if widths == {len(first) + 1} and (at_the_end or has_row_names):
+        # Some programs end their rows, but not the header, with a delimiter; R writes quoted row names without a name
+        # for their column. Anything else may be an unquoted decimal comma.
         first = [*first, ""] if at_the_end else ["", *first]
         start = next(number for number, (_, row) in enumerate(head) if row)
         head[start] = (head[start][0], first)

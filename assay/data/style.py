@@ -67,19 +67,25 @@ def study_labels(labels: Sequence[str]) -> LabelStudy:
 
 @dataclass(frozen=True)
 class FileStyle:
-    """The decimal marks and date orders that columns of a file show beyond doubt, and what the user said."""
+    """The decimal marks and date orders that columns of a file show beyond doubt, and what the user said.
+
+    `has_semicolons`: such files often come from where the comma is decimal, so that 1.234 may well be 1234.
+    """
 
     decimals: frozenset[str]
     orders: frozenset[str]
     options: CsvOptions
+    has_semicolons: bool = False
 
     @classmethod
-    def from_columns(cls, columns: Iterable[LabelStudy], options: CsvOptions) -> FileStyle:
+    def from_columns(
+        cls, columns: Iterable[LabelStudy], options: CsvOptions, delimiter: str = ""
+    ) -> FileStyle:
         """Collect what the columns show."""
         studies = list(columns)
         decimals = {study.numbers.decided for study in studies if study.numbers}
         orders = {study.dates.orders[0] for study in studies if study.dates and len(study.dates.orders) == 1}
-        return cls(frozenset(decimals & {"point", "comma"}), frozenset(orders), options)
+        return cls(frozenset(decimals & {"point", "comma"}), frozenset(orders), options, delimiter == ";")
 
     def decimal_for(self, column: NumberColumn, place: str) -> Decimal:
         """Return the decimal mark of a column.
@@ -104,7 +110,7 @@ class FileStyle:
             # 1.234 beside 1500 does not mark thousands.
             if not (is_grouped and column.long_plain):
                 return mark
-        elif not self.decimals and "," not in column.open:
+        elif not self.decimals and "," not in column.open and not self.has_semicolons:
             return "point"
         raise DataError(_open_number(column.open, place))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.data.numbers import NumberColumn
+
 __all__ = ["Written"]
 
 
@@ -15,15 +17,15 @@ class Written:
         self.dates: list[tuple[str, str]] = []
         self._numbers: dict[str, list[str]] = {}
 
-    def add_numbers(self, name: str, labels: Sequence[str], decimal: str, units: Sequence[str]) -> None:
+    def add_numbers(self, name: str, labels: Sequence[str], decimal: str, study: NumberColumn) -> None:
         """Note a decimal comma, marked thousands and units of a column."""
         joined = "".join(labels)
         if decimal == "comma" and "," in joined:
             self._numbers.setdefault("decimal commas", []).append(name)
         groups = "." if decimal == "comma" else ","
-        if groups in joined or any(mark in joined for mark in "'’\u00a0\u202f"):
+        if groups in joined or study.has_separators:
             self._numbers.setdefault("marked thousands", []).append(name)
-        for unit in units:
+        for unit in study.units:
             self._numbers.setdefault(f"{unit} signs", []).append(name)
 
     def notes(self) -> tuple[str, ...]:

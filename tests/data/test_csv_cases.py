@@ -196,3 +196,14 @@ def test_page_names_every_option_and_every_marker() -> None:
         change(word) for word in ("missing", "unknown") for change in (str.capitalize, str.upper)
     } == (MISSING_IN_NUMBERS)
     assert {word for word in CODE.findall(among_labels) if word != "+"} == MISSING_IN_LABELS
+
+
+@pytest.mark.parametrize(
+    "values", [["12345678901234567890", "2"], ["1,234", "5,678"], ["01/02/03", "04/05/06"], ["inf", "1"]]
+)
+def test_an_ignored_column_stops_nothing(tmp_path: Path, values: list[str]) -> None:
+    raw = read_table_file(write_column(tmp_path / "a.csv", values), "a.csv")
+    with pytest.raises(DataError):
+        infer_table(raw, {}, "label")
+    table = infer_table(raw, {"x": {"role": "ignore"}}, "label")
+    assert table.arrays["x"].tolist() == values
