@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -31,7 +31,8 @@ from assay.errors import UserError
 from assay.results.formats.foreign import Scores, read_scores
 from assay.results.matrices import Matrix, read_job_matrices
 from assay.results.scores import folded
-from assay.uncertainty.models import ModelBound, bound_models
+from assay.results.without_oof import why_no_oof
+from assay.uncertainty.models import ModelBound, bound_models, said_of_lost
 from assay.uncertainty.predictions import Predictions, check_predictions
 from assay.uncertainty.result import Options
 
@@ -64,6 +65,7 @@ class Analysis:
         traces: reads searches over time when it is called: rows, each with what the framework wrote.
         hardware: the machines, in words.
         matrices: reads out-of-fold predictions when it is called: rows, each with those of its models.
+        without_matrices: says of the jobs with these keys which have none, and why.
         wanted: which rows to look at.
         impute: what a failure counts as.
         impute_not_own: whether `setup`, `lost` and `data` count as failures too.
@@ -75,6 +77,7 @@ class Analysis:
     traces: Callable[[], Iterable[tuple[Mapping[str, Any], Any]]] = tuple
     hardware: Notes = ()
     matrices: Callable[[], Iterable[tuple[Mapping[str, Any], Matrix, str]]] = tuple
+    without_matrices: Callable[[Collection[str]], Notes] = lambda keys: ()
     wanted: Filter = field(default_factory=Filter)
     impute: Policy = "constant"
     impute_not_own: bool = False
@@ -261,10 +264,11 @@ class Analysis:
             if (row["framework"], row["task"], row["constraint"]) in shown
         )
 
-    def model_bounds(self, options: Options | None = None) -> tuple[list[ModelBound], int]:
+    def model_bounds(self, options: Options | None = None) -> tuple[list[ModelBound], Notes]:
         """Return the corrected bound of each job's best single model, where its framework left predictions of them.
 
-        Also, of how many jobs these predictions cannot be judged by their metric (a class may have one row).
+        Also notes: whose predictions are missing and why, and of how many jobs they cannot be judged by their metric
+        (a class may have one row).
         """
         shown = set(self.table["key"])
         found = [
@@ -272,14 +276,18 @@ class Analysis:
             for row, matrix, best in self.matrices()
             if row["key"] in shown
         ]
-        if not any(found):
-            raise UserError(
-                "No framework here left out-of-fold predictions of its models that can be judged. AutoGluon, H2O, "
-                "MLJAR and LightAutoML leave them."
-            )
         bounds = [one for one in found if one]
-        order = sorted(bounds, key=lambda one: (one.task, one.framework, one.repeat, one.fold))
-        return order, len(found) - len(bounds)
+        notes = (*said_of_lost(len(found) - len(bounds)), *self.without_matrices(shown))
+        if not bounds:
+            raise UserError(
+                " ".join(
+                    (
+                        "No framework here left out-of-fold predictions of its models that can be judged.",
+                        *notes,
+                    )
+                )
+            )
+        return sorted(bounds, key=lambda one: (one.task, one.framework, one.repeat, one.fold)), notes
 
     def sensitivity(self) -> tuple[Sensitivity, Notes]:
         """Return how ranks change with the imputation, the tasks and the metric."""
@@ -315,7 +323,13 @@ def _of_store(store: Store) -> Analysis:
         partial(read_traces, store.folder, rows),
         partial(read_job_matrices, store.folder, rows),
     )
-    return Analysis(scores, traces, _machines(store, rows), matrices)
+    return Analysis(
+        scores,
+        traces,
+        _machines(store, rows),
+        matrices,
+        lambda keys: why_no_oof(row for row in rows if row["key"] in keys),
+    )
 
 
 def _predictions(matrix: Matrix) -> Predictions:

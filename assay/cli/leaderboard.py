@@ -75,13 +75,11 @@ def leaderboard(
 
 def _bounds(data: Analysis) -> tuple[list[ModelBound], list[str]]:
     """Return the bounds, and what is to be said where there are none, or where some cannot be had."""
-    from assay.uncertainty.models import said_of_lost
-
     try:
-        bounds, lost = data.model_bounds()
+        bounds, notes = data.model_bounds()
     except UserError as error:  # the ranks are there all the same
         return [], [str(error)]
-    return bounds, said_of_lost(lost)
+    return bounds, list(notes)
 
 
 def _bound_as_json(one: ModelBound) -> dict[str, Any]:

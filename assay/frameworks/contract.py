@@ -200,16 +200,18 @@ class Train(Rows):
         text = json.dumps(said, allow_nan=False).encode()
         _replace(self.artifacts / "trace.json", lambda file: file.write(text))
 
-    def write_oof(self, predictions: Any, folds: Any = None) -> None:
+    def write_oof(self, predictions: Any, folds: Any = None) -> bool:
         """Keep out-of-fold predictions: a dict, or pairs made one by one, from configuration to its predictions.
 
         Each is a `Prediction`, or an array over the training rows: values (n), probabilities in the order of `classes`
-        (n×k), or of two classes the last one's (n). NaN where there is none. Without predictions there is no file.
+        (n×k), or of two classes the last one's (n). NaN where there is none. Without predictions there is no file;
+        return whether there is one.
         """
         pairs = iter(predictions.items() if isinstance(predictions, Mapping) else predictions)
         first = next(pairs, None)
         if first is not None:
             _replace(self._out / "oof.npz", lambda file: self._put_oof(file, chain([first], pairs), folds))
+        return first is not None
 
     def _put_oof(self, file: Any, pairs: Iterable[Any], folds: Any) -> None:
         names: List[str] = []

@@ -69,6 +69,7 @@ class FrameworkSpec:
         environ: variables for the child; `{cache}` stands for the folder that `prepare` filled.
         meta_learning: `marked` if it was meta-trained on public data sets, which may be the very ones it is
             tested on; `excluded` if none of them can be kept out, so that it is not ranked by default.
+        no_oof: why it leaves no out-of-fold predictions of its models; empty if it does.
     """
 
     name: str
@@ -95,6 +96,7 @@ class FrameworkSpec:
     programs: Mapping[str, str] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
     meta_learning: str = ""
+    no_oof: str = ""
 
     def __post_init__(self) -> None:
         try:

@@ -58,6 +58,7 @@ class FrameworkFile(VersionKeys):
     programs: dict[str, str] = {}
     environ: dict[str, str] = {}
     meta_learning: Literal["", "marked", "excluded"] = ""
+    no_oof: str = ""
     versions: dict[str, VersionKeys] = {}
     params: dict[str, Any] = {}
 
@@ -175,6 +176,7 @@ def _spec(said: FrameworkFile, folder: Path, path: Path, version: str, unlocked:
         programs=said.programs,
         environ=said.environ,
         meta_learning=said.meta_learning,
+        no_oof=said.no_oof,
     )
 
 
@@ -253,7 +255,7 @@ def _extend(
     """Return `base` with what the extending file says itself; its params are merged over the base's."""
     changes: dict[str, Any] = {"name": said.name, "extends": said.extends, "home": folder}
     for key in ("description", "role", "stops_by", "network", "loopback", "format", "project", "python", "environment",
-                "programs", "environ", "meta_learning"):  # fmt: skip
+                "programs", "environ", "meta_learning", "no_oof"):  # fmt: skip
         if key in given:
             changes[key] = getattr(said, key)
     if "types" in given:

@@ -35,7 +35,7 @@ from assay.report.tables import (
     training_text,
     variants_text,
 )
-from assay.uncertainty.models import ModelBound, said_of_lost, share_inside
+from assay.uncertainty.models import ModelBound, share_inside
 
 __all__ = [
     "Section",
@@ -325,7 +325,7 @@ def show_sensitivity(found: Sensitivity, notes: Notes) -> Section:
     )
 
 
-def show_bounds(bounds: Sequence[ModelBound], lost: int = 0) -> Section:
+def show_bounds(bounds: Sequence[ModelBound], notes: Sequence[str] = ()) -> Section:
     """Show what the frameworks' own models promise."""
     inside, known = share_inside(bounds)
     told = (
@@ -340,7 +340,7 @@ def show_bounds(bounds: Sequence[ModelBound], lost: int = 0) -> Section:
         "The framework's score in the test is of whatever it predicts with, mostly an ensemble: it may be better than "
         "its best model. Bounds hold with 95 % (BBC, 1000 draws of rows).",
         tables=(Table(*bounds_text(bounds, _four)),),
-        notes=tuple(said_of_lost(lost)),
+        notes=tuple(notes),
     )
 
 

@@ -19,6 +19,7 @@ from assay.jobs.outcome import Facts, PredictionCheck, Verdict, classify
 from assay.jobs.row import check_row
 from assay.metrics import get_metric, score
 from assay.metrics.own import is_own
+from assay.results.without_oof import NO_OOF
 from assay.runs.folds import Question, read_question
 
 __all__ = [
@@ -142,6 +143,9 @@ def _judge(
     unwritten = facts.report.get("export_problem")
     if isinstance(unwritten, str):
         notes = (*notes, f"Not all it knows could be written: {unwritten[:200]}")
+    reason = facts.report.get("no_oof")
+    if isinstance(reason, str):
+        notes = (*notes, f"{NO_OOF}{reason[:200]}")
     ways = {name: get_metric(name).higher_is_better for name in metrics}
     return Judged(verdict, scores, ways, check.constant, notes), damage
 

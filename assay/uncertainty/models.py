@@ -67,7 +67,9 @@ def said_of_lost(lost: int) -> list[str]:
     """Return a note on jobs whose models left predictions that no bound can be had of."""
     if not lost:
         return []
-    return [f"{lost} job{'s' * (lost > 1)} left predictions that cannot be judged by the metric drawn anew."]
+    return [
+        f"{lost} job{'s' * (lost > 1)} left predictions that cannot be judged by resampling their metric."
+    ]
 
 
 def share_inside(bounds: Sequence[ModelBound]) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.frameworks.spec import builtin_names, find_framework
 from assay.uncertainty.models import ModelBound, bound_models, share_inside
 from assay.uncertainty.predictions import check_predictions
 from assay.uncertainty.result import Options
@@ -91,7 +92,26 @@ def test_a_store_without_predictions_of_models_says_so(assay: Assay, finished: P
     said = assay("leaderboard", "--store", str(finished), "--intervals")
     assert said.code == 0 and "left out-of-fold predictions" in said.out and "rank" in said.out
     found = json.loads(assay("leaderboard", "--store", str(finished), "--intervals", "--json").out)
-    assert found["model_bounds"] == [] and "AutoGluon" in found["warnings"][-1]
+    assert found["model_bounds"] == []
+    assert "constant (4), decision_tree (4). It fits one configuration" in found["warnings"][-1]
+
+
+def test_every_framework_leaves_predictions_or_says_why_not() -> None:
+    for name in builtin_names():
+        spec = find_framework(name, unlocked=True)
+        writes = spec.adapter is not None and "write_oof" in spec.adapter.read_text(encoding="utf-8")
+        assert bool(spec.no_oof) != writes or name == "random_forest", name
+
+
+def test_a_tuned_forest_leaves_the_predictions_of_every_value(assay: Assay) -> None:
+    run = assay("run", "tuned_random_forest,constant", "bundled", "10s1c", "-t", "wine", "-f", "0", "--set",
+                "tuned_random_forest.n_estimators=20")  # fmt: skip
+    assert run.code == 0, run.err
+    found = json.loads(assay("leaderboard", "--intervals", "--json").out)
+    (bound,) = found["model_bounds"]
+    assert bound["framework"] == "tuned_random_forest" and bound["models"] > 1
+    assert bound["interval"]["winner_name"].startswith("max_features=")
+    assert any("constant (1)" in note for note in found["warnings"])
 
 
 def row(score: float = 0.99) -> dict:

@@ -56,12 +56,14 @@ def export(model, train):
     train.write_trace(zip(ends, sign * board["metric_value"], board["name"]), metric, sign < 0)
     files = {name: RESULTS / name / "predictions_out_of_folds.csv" for name in board["name"]}
     said = ((name, pd.read_csv(path)) for name, path in files.items() if path.exists())
-    # With a single split there are no rows but those of its validation part.
-    train.write_oof(
+    is_written = train.write_oof(
         (name, Prediction(**probabilities(one)) if is_classification else one["prediction"].to_numpy())
         for name, one in said
         if len(one) == train.n_rows
     )
+    if not is_written:
+        # In little time it does not cross-validate: there are no rows but those of the validation part.
+        train.report(no_oof="MLJAR validated on one split of the training rows in this time.")
 
 
 def probabilities(said):

@@ -19,22 +19,29 @@ def fit(train, budget, params):
     """Choose max_features if asked to, then grow the forest in what is left of the budget."""
     encoder = Encoder().fit(train)
     X = encoder.transform(train)
-    scores = tune(X, train, budget, params) if params["_values"] > 1 else {}
+    scores, tried_on = tune(X, train, budget, params) if params["_values"] > 1 else ({}, None)
     best = max(scores, key=scores.get) if scores else default_value(X.shape[1], train.is_classification)
     forest = new_forest(train, budget, params, best)
     grow(forest, X, train.y, budget, params)
     tried = {str(value): float(score) for value, score in scores.items()}
     train.report(models_count=1 + len(scores), trees=forest.n_estimators, max_features=int(best), tried=tried)
-    return encoder, forest
+    return encoder, forest, tried_on
 
 
 def predict(model, test):
     """Average the trees."""
-    encoder, forest = model
+    encoder, forest = model[:2]
     X = encoder.transform(test)
     if hasattr(forest, "classes_"):
         return Prediction(probabilities=forest.predict_proba(X), classes=forest.classes_)
     return Prediction(values=forest.predict(X))
+
+
+def export(model, train):
+    """Write what each value's forests predicted for the rows they had not seen."""
+    if model[2] is not None:
+        predictions, folds = model[2]
+        train.write_oof({"max_features=%d" % value: array for value, array in predictions.items()}, folds)
 
 
 def default_value(n_features, is_classification):
@@ -80,22 +87,28 @@ def candidates(n_features, default, count):
 
 
 def tune(X, train, budget, params):
-    """Return {max_features: cross-validated score, higher is better} for all values that fit in the time."""
+    """Return {max_features: cross-validated score} for the values that fit in the time, and what they predicted.
+
+    Higher scores are better. The second part is ({max_features: predictions}, the fold of each row), or None.
+    """
     folds = make_folds(train, params["_folds"])
     values = candidates(X.shape[1], default_value(X.shape[1], train.is_classification), params["_values"])
     if not folds or len(values) < 2:
-        return {}
+        return {}, None
     allowed = params["_tuning_share"] * budget.seconds
     trees = affordable_trees(
         X, train, budget, params, folds[0][0], values[0], allowed / len(values) / len(folds)
     )
-    scores = {}
+    scores, predictions = {}, {}
     for value in values:
         started = budget.elapsed()
-        scores[value] = cross_validate(X, train, budget, params, folds, value, trees)
+        scores[value], predictions[value] = cross_validate(X, train, budget, params, folds, value, trees)
         if 2 * budget.elapsed() - started > allowed:
             break
-    return scores
+    numbers = np.zeros(len(train.y), dtype=int)
+    for number, (_, held_out) in enumerate(folds):
+        numbers[held_out] = number
+    return scores, (predictions, numbers)
 
 
 def affordable_trees(X, train, budget, params, rows, value, seconds):
@@ -118,23 +131,29 @@ def make_folds(train, count):
 
 
 def cross_validate(X, train, budget, params, folds, value, trees):
-    """Return the score of one value, averaged over the folds."""
+    """Return the score of one value, averaged over the folds, and its predictions for all rows."""
     scores = []
+    shape = (len(X), len(train.classes)) if train.is_classification else len(X)
+    predictions = np.zeros(shape)
     for rows, held_out in folds:
         forest = new_forest(train, budget, params, value, trees).fit(X[rows], train.y[rows])
-        scores.append(score(train, train.y[held_out], forest, X[held_out]))
-    return float(np.mean(scores))
+        if train.is_classification:
+            # A class that no row of this fold's training part has gets no column, and keeps its zeros.
+            predictions[np.ix_(held_out, forest.classes_)] = forest.predict_proba(X[held_out])
+        else:
+            predictions[held_out] = forest.predict(X[held_out])
+        scores.append(score(train, train.y[held_out], predictions[held_out]))
+    return float(np.mean(scores)), predictions
 
 
-def score(train, truth, forest, X):
+def score(train, truth, predictions):
     """Return the task's metric, or the nearest this adapter knows; higher is better."""
     from sklearn import metrics
 
     if not train.is_classification:
         error = metrics.mean_absolute_error if train.metric == "mae" else metrics.mean_squared_error
-        return -error(truth, forest.predict(X))
-    probabilities = np.zeros((len(X), len(train.classes)))
-    probabilities[:, forest.classes_] = forest.predict_proba(X)
+        return -error(truth, predictions)
+    probabilities = predictions
     if train.metric == "auc" and train.type == "binary" and len(np.unique(truth)) == 2:
         return metrics.roc_auc_score(truth, probabilities[:, 1])
     if train.metric in ("acc", "balacc"):
