@@ -58,6 +58,7 @@ chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resu
 
 null: setup ## do the tests keep their level? 1,000 suites in which all frameworks are equal (ten minutes)
 	$(BIN)/python -m benchmarks.null
+	$(BIN)/python -m benchmarks.trimming
 
 coverage: setup ## do intervals hold the truth as often as they say? 200 simulated searches a setting, and real ones (five hours)
 	$(BIN)/python -m benchmarks.coverage

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from assay.analysis.sup_lm import log_p_sup_lm
+
 __all__ = [
     "Decorrelated",
     "Instability",
     "decorrelate",
-    "log_p_sup_lm",
     "measure_instability",
     "permutation_p",
 ]
@@ -168,27 +169,3 @@ def _level_statistics(scores: Any, sizes: Any, codes: Any) -> Any:
         own = codes == level
         total += (scores[:, own].sum(axis=1) ** 2).sum(axis=1) / (sizes[:, own].sum(axis=1) / n)
     return total
-
-
-def log_p_sup_lm(x: float, k: int, ratio: float) -> float:
-    """Return the log p-value of a supremum of k-dimensional LM statistics between cut points with odds ratio λ.
-
-    Estrella's tail formula; below 1.5 k, where the tail does not hold, the log p-value there times a power of x. The
-    closed form is used for every k: near p = 0.05 it is 10–24 % larger than the response surfaces of Hansen (1997)
-    for k of 4 to 13, that is, on the safe side.
-
-    References:
-        Estrella (2003), Critical values and p values of Bessel process distributions: computation and application
-        to structural break tests, Econometric Theory 19.
-    """
-    edge = 1.5 * k
-    if x > edge:
-        return min(0.0, _tail(x, k, ratio))
-    return min(0.0, float((max(x, 0.0) / edge) ** np.sqrt(k)) * _tail(edge, k, ratio))
-
-
-def _tail(x: float, k: int, ratio: float) -> float:
-    from scipy.special import gammaln
-
-    slope = np.log(ratio) * (1 - k / x) + 2 / x
-    return float(-gammaln(k / 2) + k / 2 * np.log(x / 2) - x / 2 + np.log(abs(slope)))

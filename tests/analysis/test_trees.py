@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.analysis.instability import log_p_sup_lm
 from assay.analysis.trees import Comparisons, Tree, TreeSettings, grow_tree
 from assay.errors import ConfigError, UserError
 
@@ -70,15 +68,6 @@ def test_scale_with_ties_that_do_not_occur_does_not_stop_the_tree(shared: Path) 
     tree = grown(data, {**said, "settings": reference["settings"]})
     assert [node.split for node in tree.nodes] == [node.split for node in grown(plain, reference).nodes]
     assert len(tree.nodes) == 5
-
-
-@pytest.mark.shared
-def test_p_values_are_the_closed_formula(shared: Path) -> None:
-    with open(shared / "reference" / "bt" / "suplm_pvalue_grid.csv", newline="") as file:
-        for row in csv.DictReader(file):
-            k, pi, x, expected = (float(row[name]) for name in ("k", "pi0", "x", "log_p_estrella"))
-            found = log_p_sup_lm(x, int(k), ((1 - pi) / pi) ** 2)
-            assert found == pytest.approx(min(0.0, expected), abs=1e-9)  # no p-value is above one
 
 
 def null(random: np.random.Generator, tasks: int, folds: int, m: int) -> Comparisons:
