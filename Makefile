@@ -1,6 +1,7 @@
 # What a developer needs. `make demo` and `make test` set everything up in .venv by themselves.
 PYTHON ?= python3
 BIN := .venv/bin
+WORKERS ?= 2
 # Bytecode is written even where the caller's shell forbids it: without it every start is slow.
 export PYTHONDONTWRITEBYTECODE :=
 # uv finds packages where pip is told to look.
@@ -24,8 +25,8 @@ setup: .venv/ready
 demo: setup ## run a small real benchmark on the bundled suite
 	$(BIN)/assay demo
 
-test: setup ## run the tests
-	$(BIN)/python -m pytest
+test: setup ## run the tests, WORKERS (2) of them side by side
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: setup ## ruff, mypy, layer test, docs test
 	$(BIN)/ruff check

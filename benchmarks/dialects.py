@@ -48,6 +48,7 @@ CAUSES = {
     "labels are text": "the labels are too many or too long for a categorical column",
     "text is labels": "the strings are few enough for a categorical column",
     "mostly numbers": "nearly all labels are numbers; the file is refused until the column is declared categorical",
+    "no booleans": "an ARFF file has no booleans, so that true and false are labels",
     "15 digits": "R writes 15 significant digits",
     "no order": "a CSV file declares no order of categories, so that they are sorted, and names only those that occur",
 }
@@ -165,7 +166,7 @@ def compare_columns(
 def cause_of_kind(column: Column, other: Column, texts: Any, other_texts: Any, typed: bool) -> str:
     """Return why a column became one of another kind, if its values are still the same."""
     if typed:
-        return ""
+        return "no booleans" if (column.kind, other.kind) == ("boolean", "categorical") else ""
     labels = set(texts[texts != MISSING_CELL])
     values = {label for label in labels if not is_marker(label)}
     pair = (column.kind, other.kind)
