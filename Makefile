@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # uv finds packages where pip is told to look.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
-.PHONY: help setup demo test check format docs bench chaos dialects test-wheel parity null coverage nine test-frameworks slow clean
+.PHONY: help setup demo test check format docs bench chaos dialects fuzz test-wheel parity null coverage nine test-frameworks slow clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -56,6 +56,9 @@ test-wheel: setup ## the tests against the wheel, on Python 3.11 and 3.13 and wi
 
 chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resuming
 	$(BIN)/python -m benchmarks.chaos --rounds 50
+
+fuzz: setup ## damage what is read: 2,000 mutations per reader, seed printed (half an hour)
+	$(BIN)/python -m benchmarks.fuzz
 
 null: setup ## do the tests keep their level? 1,000 suites in which all frameworks are equal (ten minutes)
 	$(BIN)/python -m benchmarks.null

@@ -6,6 +6,7 @@ Limits: `MAX_MEMBERS` members, `MAX_BYTES` unpacked in all, and beyond `RATIO_FR
 
 from __future__ import annotations
 
+import errno
 import gzip
 import lzma
 import tarfile
@@ -14,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, NoReturn, Protocol
+from typing import IO, Literal, NoReturn, Protocol
 
 from assay.errors import DataError
 
@@ -69,6 +70,7 @@ def unpack(archive: Path, folder: Path) -> list[Path]:
 
     Folders inside are flattened away, and hidden files (such as those of macOS) skipped.
     """
+    _check_regular(archive)
     folder.mkdir(parents=True, exist_ok=True)
     with _damage_is_data_error(archive):
         unpacked = _unpack_zip if archive.name.lower().endswith(".zip") else _unpack_tar
@@ -77,9 +79,16 @@ def unpack(archive: Path, folder: Path) -> list[Path]:
 
 def gunzip(path: Path, destination: Path) -> Path:
     """Unpack a gz file to `destination` and return that."""
+    _check_regular(path)
     with _damage_is_data_error(path), gzip.open(path) as stream:
         _Meter(path).copy(stream, destination)
     return destination
+
+
+def _check_regular(path: Path) -> None:
+    """Refuse what reading would wait for, or never end: a pipe, a device, a folder."""
+    if not path.is_file():
+        raise DataError(f"{path.name} is not unpacked: there is no such file. Check the path.")
 
 
 def _unpack_zip(archive: Path, folder: Path, meter: _Meter) -> Iterator[Path]:
@@ -98,7 +107,7 @@ def _unpack_zip(archive: Path, folder: Path, meter: _Meter) -> Iterator[Path]:
 
 
 def _unpack_tar(archive: Path, folder: Path, meter: _Meter) -> Iterator[Path]:
-    with tarfile.open(archive, mode="r:*") as opened:
+    with tarfile.open(archive, mode=_tar_mode(archive)) as opened:
         for member in opened:
             path = meter.check(member.name)
             if member.isdir():
@@ -109,6 +118,17 @@ def _unpack_tar(archive: Path, folder: Path, meter: _Meter) -> Iterator[Path]:
             elif not _is_hidden(path):
                 with stream:
                     yield _place(stream, folder, path, meter)
+
+
+def _tar_mode(archive: Path) -> Literal["r:gz", "r:bz2", "r:xz", "r:"]:
+    """Return how a tar file is compressed, by its first bytes: trying all of them may take forever."""
+    with open(archive, "rb") as file:
+        first = file.read(6)
+    if first[:2] == b"\x1f\x8b":
+        return "r:gz"
+    if first[:3] == b"BZh":
+        return "r:bz2"
+    return "r:xz" if first == b"\xfd7zXZ\0" else "r:"
 
 
 def _place(stream: IO[bytes], folder: Path, path: PurePosixPath, meter: _Meter) -> Path:
@@ -132,7 +152,8 @@ def _damage_is_data_error(path: Path) -> Iterator[None]:
     try:
         yield
     except _DAMAGE as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        # EINVAL: a member that claims to begin before the file does.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         reason = str(error).splitlines()[0].rstrip(":. ") if str(error) else "it ends too early"
         raise DataError(f"{path.name} is damaged: {reason}. Pack it again, or fetch it again.") from error

@@ -45,15 +45,17 @@ def read_npz(
     root: Path | None = None,
 ) -> Read[dict[str, np.ndarray]]:
     """Return the arrays of an npz file by name: those of `names` that it has, or all of them."""
-    return _guarded(path, root, limits or ArrayLimits(), lambda file, most: _members(file, names, most))
+    return _guarded(
+        path, root, "npz", limits or ArrayLimits(), lambda file, most: _members(file, names, most)
+    )
 
 
 def read_npy(path: Path, limits: ArrayLimits | None = None, root: Path | None = None) -> Read[np.ndarray]:
     """Return the array of an npy file."""
-    return _guarded(path, root, limits or ArrayLimits(), _array)
+    return _guarded(path, root, "npy", limits or ArrayLimits(), _array)
 
 
-def _guarded(path: Path, root: Path | None, limits: ArrayLimits, read: Any) -> Read[Any]:
+def _guarded(path: Path, root: Path | None, form: str, limits: ArrayLimits, read: Any) -> Read[Any]:
     opened = open_regular(path, root)
     if opened.value is None:
         return opened.failure()
@@ -69,7 +71,7 @@ def _guarded(path: Path, root: Path | None, limits: ArrayLimits, read: Any) -> R
         # method NotImplementedError, a header SyntaxError, MemoryError or RecursionError.
         except Exception as error:
             reason = str(error).partition("\n")[0][:200] or type(error).__name__
-            return Read(path, None, f"cannot be read as numpy's arrays: {reason}")
+            return Read(path, None, f"cannot be read as {form}: {reason}")
 
 
 class _Sips(io.RawIOBase):

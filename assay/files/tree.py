@@ -279,6 +279,9 @@ class _Copy:
 
     def take(self, found: Found) -> None:
         """Copy one file, and no more of it than may still be copied."""
+        if found.state.st_size > self.left:  # a sparse file is copied in full
+            self.left = -1
+            return
         with open(os.open(found.name, _FILE, dir_fd=found.folder), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return

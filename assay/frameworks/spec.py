@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import ConfigError
-from assay.files import check_plain
+from assay.files import check_plain, read_bytes
 from assay.plugins import entry_point_names, suggest
 
 if TYPE_CHECKING:
@@ -129,7 +130,10 @@ class FrameworkSpec:
         total = hashlib.sha256()
         for path in (self.adapter, self.lock, *self.files):
             if path is not None:
-                total.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+                text = read_bytes(Path(os.path.realpath(path)))
+                if text.value is None:
+                    raise ConfigError(f"Framework '{self.name}' cannot be used: {text.sentence}.")
+                total.update(path.name.encode() + b"\0" + text.value + b"\0")
         total.update(repr((self.command, self.format, self.environment, self.python)).encode())
         if self.environ:
             total.update(repr(sorted(self.environ.items())).encode())

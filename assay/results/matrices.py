@@ -15,6 +15,7 @@ from assay.jobs.folder import AttemptFolder, StoreFolder
 __all__ = ["Matrix", "read_array", "read_job_matrices", "read_matrix"]
 
 OOF_LIMITS = ArrayLimits(file_bytes=2**30, memory_bytes=2**29)  # a child wrote it
+MOST_BYTES = 2**30
 # Columns of a table that are no configurations.
 RESERVED = ("y", "fold", "repeat", "group", "time", "event")
 # The names under which an npz may have them.
@@ -118,8 +119,12 @@ def _of_npz(path: Path) -> Matrix:
 def _of_table(path: Path) -> Matrix:
     import pandas as pd
 
+    if path.stat().st_size > MOST_BYTES:
+        raise DataError(f"it has {path.stat().st_size} bytes, more than {MOST_BYTES}.")
     try:
-        frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        frame = _parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    except DataError:
+        raise
     except Exception as error:  # pandas and pyarrow have a dozen of them
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise DataError(f"it cannot be read as a table: {reason}") from None
@@ -137,6 +142,18 @@ def _of_table(path: Path) -> Matrix:
     known = {key: frame[key].to_numpy() if key in frame else None for key in RESERVED}
     names, values = _stacked(frame, own, known["y"])
     return _made(known, values, names)
+
+
+def _parquet(path: Path) -> Any:
+    """Read a Parquet file, unless it unpacks to far more than it has bytes: a column of equal values takes none."""
+    import pandas as pd
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        size = 8 * file.metadata.num_rows * file.metadata.num_columns
+    if not 0 <= size <= MOST_BYTES:
+        raise DataError(f"it declares {size} bytes of numbers, more than {MOST_BYTES}.")
+    return pd.read_parquet(path)
 
 
 def _check_heads(path: Path, names: list[str]) -> None:

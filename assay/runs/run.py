@@ -25,7 +25,7 @@ from assay.runs.machine import CoreClaim, Machine, claim_cores, memory_share_mb
 from assay.runs.prepare import Place, Ready, Resources, describe_job, make_launch, make_ready, write_attempt
 from assay.runs.sandbox.spawn import unreadable
 from assay.settings import Settings
-from assay.store.store import Claim, State, Store, explained
+from assay.store.store import Claim, State, Store, check_there, explained
 
 __all__ = ["Event", "RunOptions", "missing_jobs", "run_plan"]
 
@@ -269,6 +269,7 @@ class _Run:
             self._judge(job, finished.folder)
             return
         if finished.exit_code == 4:
+            check_there(self.store.folder)
             raise StoreError(
                 f"The supervisor could not write to {self.store.folder.root}: {finished.message}."
             )

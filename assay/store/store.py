@@ -25,7 +25,7 @@ from assay.jobs.job import Job
 from assay.jobs.row import check_row
 from assay.store.schema import connect
 
-__all__ = ["Claim", "State", "Store", "explained", "is_held"]
+__all__ = ["Claim", "State", "Store", "check_there", "explained", "is_held"]
 
 FORMAT = 1
 OURS = ("folds", "truth", "tasks", "jobs", "code", "index.sqlite", "assay-store.json", ".assay-store.json.")
@@ -148,8 +148,7 @@ class Store:
         `again` takes a job that is done once more (retry, stale). An attempt left without facts by somebody
         who is gone stays on disk and a new one is made.
         """
-        if not self.folder.format.exists():  # making a folder would bring back a part of it
-            raise _gone(self.folder.root)
+        check_there(self.folder)  # making a folder would bring back a part of it
         with self.transaction() as db:
             row = db.execute("SELECT state, attempt FROM jobs WHERE key = ?", (job.key,)).fetchone()
             if row is None:
@@ -355,6 +354,12 @@ def explained(root: Path) -> Iterator[None]:
         if str(error.filename or "").startswith(str(root)):
             raise StoreError(f"{error.filename} cannot be used: {error.strerror}.") from error
         raise
+
+
+def check_there(folder: StoreFolder) -> None:
+    """Raise StoreError if the store was moved or removed since it was opened."""
+    if not folder.format.exists():
+        raise _gone(folder.root)
 
 
 def _gone(root: Path) -> StoreError:

@@ -15,6 +15,7 @@ from assay.files import read_text
 __all__ = ["load_yaml"]
 
 _MAX_BYTES = 16 * 2**20
+_MAX_FLOW_DEPTH = 100
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -29,6 +30,13 @@ class _StrictLoader(yaml.SafeLoader):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(None, None, "an alias (*name), which is not supported", mark)
         return super().compose_node(parent, index)
+
+    def fetch_flow_collection_start(self, TokenClass: Any) -> None:
+        # Each token looks at all open brackets: three thousand of them take minutes.
+        if self.flow_level >= _MAX_FLOW_DEPTH:
+            mark = self.get_mark()
+            raise yaml.MarkedYAMLError(None, None, "brackets that are nested too deeply", mark)
+        super().fetch_flow_collection_start(TokenClass)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()

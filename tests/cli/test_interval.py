@@ -141,7 +141,7 @@ BAD = {
     "compat": ({"y": [0, 1] * 6, "a": list(range(12))}, ["--compat", "R"], "there is reference only"),
     "an index": ({"": range(12), "y": [0, 1] * 6, "a": list(range(12))}, [], "looks like an index"),
     "y and time": ({"y": [0, 1] * 6, "time": range(12), "a": range(12)}, [], "both y and time"),
-    "weights": ({"y": [0, 1] * 6, "a": list(range(12))}, ["--weights", "no.npz:w"], "--weights: no.npz cannot be read"),
+    "weights": ({"y": [0, 1] * 6, "a": list(range(12))}, ["--weights", "no.npz:w"], "no.npz does not exist"),
 }  # fmt: skip
 
 

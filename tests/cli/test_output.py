@@ -83,7 +83,7 @@ def test_progress_is_one_line_per_job(capsys: pytest.CaptureFixture[str]) -> Non
         "1 of 3 jobs are done already.",
         "Waiting for 4 free core(s): other runs on this machine hold them.",
         "[2/3] tree on iris, fold 1.2: auc 0.9123 in 2.5 s",
-        "[3/3] tree on iris, fold 1.2: memory: Too\ufffd[2J much",
+        "[3/3] tree on iris, fold 1.2: memory: Too\\x1b[2J much",
     ]
     assert progress.failed == {"memory": 1} and progress.running == {}
     assert "failed: 1 memory" in progress.__rich__()
