@@ -153,8 +153,8 @@ def read_tail(path: Path, root: Path | None = None, most: int = 20_000) -> Read[
         return Read(path, None, f"cannot be read: {_short(error)}")
 
 
-def digest_file(path: Path, root: Path | None = None) -> Read[str]:
-    """Return the SHA-256 of a file's bytes, reading no more of them than it had when it was opened."""
+def digest_file(path: Path, root: Path | None = None, most: int = 2**30) -> Read[str]:
+    """Return the SHA-256 of a file's bytes; one of more than `most`, which may be sparse, is a problem."""
     opened = open_regular(path, root)
     if opened.value is None:
         return opened.failure()
@@ -162,6 +162,8 @@ def digest_file(path: Path, root: Path | None = None) -> Read[str]:
     try:
         with open(opened.value, "rb") as file:
             left = os.fstat(opened.value).st_size
+            if left > most:
+                return Read(path, None, f"has more than {most} bytes")
             while left > 0 and (data := file.read(min(left, CHUNK))):
                 total.update(data)
                 left -= len(data)

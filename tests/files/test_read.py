@@ -100,7 +100,7 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
 def test_more_bytes_than_allowed_are_a_problem_and_are_not_read(tmp_path: Path) -> None:
     with open(tmp_path / "file", "wb") as file:
         file.truncate(10**12)
-    for reader in (read_bytes, read_text, read_json):
+    for reader in (read_bytes, read_text, read_json, digest_file):
         assert reader(tmp_path / "file", most=1000).problem == "has more than 1000 bytes"
     for arrays in (read_npz, read_npy):
         assert "has 1000000000000 bytes" in arrays(tmp_path / "file").problem
