@@ -15,6 +15,7 @@ from assay.jobs.outcome import STATUSES
 from assay.metrics import BUILTIN
 from assay.results.scores import COLUMNS
 
+pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CHANGELOG.md"])

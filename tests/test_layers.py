@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[1]
 ORDER = """errors < settings plugins files < metrics < data < suites < frameworks < jobs < store < runs < results
            < analysis uncertainty < report < analyses intervals < api reports < studies server testing < cli"""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.checkout
 FRAMEWORKS = Path(__file__).parents[1] / "assay" / "frameworks"
 NAMED = [FRAMEWORKS / f"{name}.py" for name in ("contract", "child", "tables", "encode")]
 FILES = [file for file in NAMED if file.is_file()] + sorted(FRAMEWORKS.glob("*/adapter.py"))

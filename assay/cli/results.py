@@ -21,9 +21,9 @@ from assay.cli.output import (
     say,
     seconds,
     short,
-    visible,
 )
 from assay.errors import ConfigError
+from assay.files import read_tail
 
 __all__ = ["register"]
 
@@ -68,13 +68,8 @@ def status(
 
 
 def _last_line(path: Path) -> str:
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, path.stat().st_size - 2000))
-            lines = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
-        return ""
-    return visible(lines[-1][:120]) if lines else ""
+    lines = (read_tail(path, most=2000).value or "").splitlines()
+    return lines[-1][:120] if lines else ""
 
 
 def results(

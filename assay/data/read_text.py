@@ -20,6 +20,7 @@ _MARKS = {
 }
 _WESTERN = "cp1252"
 _BLOCK = 1 << 20
+_LONGEST_LINE = 1 << 27
 
 
 def find_encoding(path: Path, source: str, wanted: str = "") -> tuple[str, list[str]]:
@@ -50,7 +51,7 @@ def _first_bad_byte(path: Path, encoding: str) -> int | None:
     """Return the offset at which a file cannot be read in an encoding, or None."""
     # The mark of UTF-8 counts as three bytes here, so that offsets are those of the file.
     decoder = codecs.getincrementaldecoder(encoding.removesuffix("-sig"))()
-    offset = 0
+    offset, is_bytewise = 0, not encoding.startswith(("utf-16", "utf-32"))
     with path.open("rb") as stream:
         while True:
             block = stream.read(_BLOCK)
@@ -59,8 +60,8 @@ def _first_bad_byte(path: Path, encoding: str) -> int | None:
                 decoder.decode(block, final=not block)
             except UnicodeError as error:
                 return offset - pending + getattr(error, "start", 0)
-            if not block:
-                return None
+            if not block or (is_bytewise and b"\0" in block):
+                return None  # what has a NUL byte is not text, and refused when its line is read
             offset += len(block)
 
 
@@ -70,7 +71,12 @@ def read_lines(path: Path, source: str, encoding: str = "utf-8-sig") -> Generato
     Lines end with \n, \r or \r\n. `source` names the file in messages.
     """
     with path.open(encoding=encoding, newline="") as text:
-        for number, line in enumerate(text, start=1):
+        for number, line in enumerate(iter(lambda: text.readline(_LONGEST_LINE), ""), start=1):
+            if len(line) == _LONGEST_LINE:
+                raise DataError(
+                    f"{source}, line {number}: longer than {_LONGEST_LINE} characters. Close an open quote, or break "
+                    "the line."
+                )
             if "\0" in line:
                 raise DataError(
                     f"{source}, line {number}: a NUL byte. The file is binary or damaged; "

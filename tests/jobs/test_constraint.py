@@ -317,3 +317,33 @@ def test_how_many_folds_run_is_no_part_of_a_jobs_identity() -> None:
 
 def test_machines_memory_never_enters_the_identity() -> None:
     assert parse_constraint("1h8c").identity()["memory_mb"] is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "٣h1c",
+        "1h٢c",
+        "1h1c٤g",
+        "９h1c",
+        "99999999999999999999h1c",
+        "1h99999999999999999999c",
+        "1h1c99999999999999999999g",
+    ],
+)
+def test_digits_of_other_scripts_and_numbers_beyond_every_machine_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_constraint(text)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["٣h", "１０m", "1h٣٠m"])
+def test_a_time_has_ascii_digits(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not a time"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["٣g", "１０m"])
+def test_a_size_has_ascii_digits(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not a size"):
+        parse_size(text)
