@@ -29,6 +29,7 @@ from assay.analysis.times import FitTime, InferenceTime, fit_times, inference_ti
 from assay.analysis.trees import Tree, TreeSettings, grow_tree
 from assay.errors import UserError
 from assay.results.formats.foreign import Scores, read_scores
+from assay.results.formats.read_table import read_frame
 from assay.results.matrices import Matrix, read_job_matrices
 from assay.results.scores import folded
 from assay.results.without_oof import why_no_oof
@@ -365,14 +366,7 @@ def _spelled_as(names: Any, known: Any) -> list[str]:
 
 def _with_properties(scores: Scores, path: Path) -> Scores:
     """Return the scores with the properties of a CSV: joined on task_id where it has one, else on task."""
-    import pandas as pd
-
-    if not path.is_file():
-        raise UserError(f"There is no file {path}.")
-    try:
-        said = pd.read_csv(path)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read as CSV: {error}") from None
+    said = read_frame(path, names={"task", "name"})
     key = next((name for name in ("task_id", "tid", "task", "name") if name in said), "")
     if not key:
         raise UserError(f"{path} has neither a column task_id nor task: its rows cannot be told apart.")

@@ -11,6 +11,7 @@ from typing import Any
 from assay.errors import DataError
 from assay.files import ArrayLimits, is_number, make_record, read_json, read_npy, read_npz
 from assay.jobs.folder import AttemptFolder, StoreFolder
+from assay.results.formats.read_table import find_delimiter, read_csv
 
 __all__ = ["Matrix", "read_array", "read_job_matrices", "read_matrix"]
 
@@ -117,12 +118,10 @@ def _of_npz(path: Path) -> Matrix:
 
 
 def _of_table(path: Path) -> Matrix:
-    import pandas as pd
-
     if path.stat().st_size > MOST_BYTES:
         raise DataError(f"it has {path.stat().st_size} bytes, more than {MOST_BYTES}.")
     try:
-        frame = _parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        frame = _parquet(path) if path.suffix == ".parquet" else read_csv(path)
     except DataError:
         raise
     except Exception as error:  # pandas and pyarrow have a dozen of them
@@ -168,7 +167,8 @@ def _check_heads(path: Path, names: list[str]) -> None:
     if path.suffix != ".parquet":
         import pandas as pd
 
-        names = [str(one) for one in pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0]]
+        first = pd.read_csv(path, sep=find_delimiter(path), header=None, nrows=1, dtype=str)
+        names = [str(name) for name in first.iloc[0]]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise DataError(f"two columns are called {twice[0]}. Rename one.")

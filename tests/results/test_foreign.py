@@ -198,3 +198,35 @@ def test_versions_are_no_duplicates(amlb: Path) -> None:
     found = read_scores(amlb)
     assert not any("come again" in note for note in found.notes)
     assert set(found.table["version"]) == {"1", "2"}
+
+
+ROWS = [
+    (task, fold, name, score + fold / 100)
+    for task in "ab"
+    for fold in range(3)
+    for name, score in (("x", 0.9), ("y", 0.8))
+]
+WRITTEN = {
+    "comma": (",", lambda value: f'"{value:.3f}"'.replace(".", ",")),
+    "semicolon": (";", lambda value: f"{value:.3f}".replace(".", ",")),
+    "tab": ("\t", lambda value: f"{value:.3f}"),
+    "per cent": (",", lambda value: f"{100 * value:.1f}%"),
+}
+
+
+@pytest.mark.parametrize("way", WRITTEN)
+def test_scores_are_read_as_they_were_written(tmp_path: Path, way: str) -> None:
+    sign, show = WRITTEN[way]
+    lines = [sign.join(("task", "fold", "framework", "score"))]
+    lines += [sign.join((task, str(fold), name, show(score))) for task, fold, name, score in ROWS]
+    (tmp_path / "scores.csv").write_text("\n".join(lines) + "\n")
+    found = read_scores(tmp_path / "scores.csv").table
+    assert found["status"].eq("ok").all(), "a number that is not understood must not count as a failure"
+    factor = 100 if way == "per cent" else 1
+    assert found["value"].tolist() == pytest.approx([factor * score for *_, score in ROWS])
+
+
+def test_a_score_that_is_not_a_number_is_named_with_its_row(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("task,fold,framework,score\na,0,x,0.5\na,1,x,good\n")
+    with pytest.raises(DataError, match="Row 2 has 'good' in the column score"):
+        read_scores(tmp_path / "scores.csv")

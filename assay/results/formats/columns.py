@@ -37,12 +37,20 @@ def texts(frame: Any, name: str) -> Any:
 
 
 def numbers(frame: Any, name: str) -> Any:
-    """Return a column as numbers; NaN where a cell, or the column, is missing or is not a number."""
+    """Return a column as numbers; NaN where a cell, or the column, is missing. Other texts are an error."""
     import pandas as pd
 
     if name not in frame:
         return pd.Series(float("nan"), index=frame.index)
-    return pd.to_numeric(frame[name], errors="coerce")
+    found = pd.to_numeric(frame[name], errors="coerce")
+    bad = found.isna() & frame[name].notna()
+    if bad.any():
+        at = int(bad.to_numpy().argmax())
+        value = str(frame[name].iloc[at])[:40]
+        raise DataError(
+            f"Row {at + 1} has '{value}' in the column {name}, which is not a number. Fix or empty it."
+        )
+    return found
 
 
 def is_higher(metrics: Any, otherwise: Any) -> Any:

@@ -21,6 +21,7 @@ from assay.results.formats.columns import (
 )
 from assay.results.formats.published import COLUMNS as AMLB_COLUMNS
 from assay.results.formats.published import amlb_base
+from assay.results.formats.read_table import read_frame
 from assay.results.scores import COLUMNS
 
 __all__ = ["Scores", "read_scores", "role_of"]
@@ -52,7 +53,6 @@ JOB = [
 ]
 # In these columns NA, null and None are names.
 NAMES = {"task", "framework", "method", "dataset", "constraint", "version"}
-NO_VALUE = ["", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "-nan", "-NaN", "<NA>", "null", "NULL", "None"]
 BATCH = re.compile(r"infer_batch_size_df_([1-9]\d*)")
 TEXTS = (
     "task", "task_id", "task_digest", "framework", "version", "params", "type", "metric", "constraint", "status",
@@ -83,7 +83,7 @@ class Scores:
 
 def read_scores(path: Path) -> Scores:
     """Read a CSV (also compressed) or Parquet file of any kind that is known by its columns."""
-    frame = _read(path)
+    frame = read_frame(path, NAMES)
     columns = set(frame.columns)
     kind = next((name for name, needed in KINDS.items() if needed <= columns), "")
     if not kind:
@@ -115,22 +115,6 @@ def read_scores(path: Path) -> Scores:
 def role_of(framework: str) -> str:
     """Return the role a framework has by its name alone: `constant`, `baseline` or `framework`."""
     return ROLES.get(plain_name(framework), "framework")
-
-
-def _read(path: Path) -> Any:
-    import pandas as pd
-
-    if not path.is_file():
-        raise DataError(f"There is no file {path}.")
-    try:
-        if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-        columns = [str(name) for name in pd.read_csv(path, nrows=0).columns]
-        missing = {name: NO_VALUE for name in columns if name not in NAMES}
-        kinds = {name: str for name in columns if name in NAMES}
-        return pd.read_csv(path, low_memory=False, keep_default_na=False, na_values=missing, dtype=kinds)
-    except Exception as error:  # pandas and pyarrow have a dozen of them
-        raise DataError(f"{path} cannot be read as a table: {error}") from None
 
 
 def _amlb(frame: Any, path: Path) -> Read:
@@ -171,7 +155,7 @@ def _with_other_metrics(base: Any, frame: Any) -> Any:
 
     parts = [base]
     for name in sorted(set(frame.columns) & set(BUILTIN)):
-        values = pd.to_numeric(frame[name], errors="coerce")
+        values = numbers(frame, name)
         tasks = base.loc[values.notna().to_numpy(), "task"].unique()
         own = base["task"].isin(tasks).to_numpy() & (base["metric"] != name).to_numpy()
         if own.any():
@@ -183,10 +167,9 @@ def _with_other_metrics(base: Any, frame: Any) -> Any:
 
 
 def _ours(frame: Any, path: Path) -> Read:
-    import pandas as pd
 
     table = frame.copy()
-    table["value"] = pd.to_numeric(table["value"], errors="coerce")
+    table["value"] = numbers(table, "value")
     for name in ("higher_is_better", "optimised"):
         if name in table:
             table[name] = table[name].astype(str).str.lower().isin(["true", "1", "1.0"])
@@ -200,7 +183,7 @@ def _ours(frame: Any, path: Path) -> Read:
 def _bencheval(frame: Any, path: Path) -> Read:
     import pandas as pd
 
-    value = pd.to_numeric(frame["metric_error"], errors="coerce")
+    value = numbers(frame, "metric_error")
     table = pd.DataFrame(
         {
             "framework": frame["method"].astype(str),
@@ -227,7 +210,7 @@ def _bencheval(frame: Any, path: Path) -> Read:
 def _long(frame: Any, path: Path) -> Read:
     import pandas as pd
 
-    value = pd.to_numeric(frame["score"], errors="coerce")
+    value = numbers(frame, "score")
     higher = is_higher(texts(frame, "metric"), True)
     if "higher_is_better" in frame:
         higher = frame["higher_is_better"].astype(str).str.lower().isin(["true", "1", "1.0"])
