@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import os
-import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +101,8 @@ class _Sips(io.RawIOBase):
 
 
 def _members(file: Any, names: Collection[str] | None, most: int) -> dict[str, np.ndarray]:
+    import zipfile  # late, as the others below: the command line imports this module for its help page
+
     arrays: dict[str, np.ndarray] = {}
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():

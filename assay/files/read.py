@@ -6,11 +6,9 @@ across them.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,6 +153,8 @@ def read_tail(path: Path, root: Path | None = None, most: int = 20_000) -> Read[
 
 def digest_file(path: Path, root: Path | None = None, most: int = 2**30) -> Read[str]:
     """Return the SHA-256 of a file's bytes; one of more than `most`, which may be sparse, is a problem."""
+    import hashlib
+
     opened = open_regular(path, root)
     if opened.value is None:
         return opened.failure()
@@ -194,6 +194,8 @@ def read_json(
 
 def read_toml(path: Path) -> Read[dict[str, Any]]:
     """Return the tables of a TOML file that the user named; it may be a link."""
+    import tomllib
+
     text = read_text(Path(os.path.realpath(path)))
     if text.value is None:
         return Read(path, None, text.problem, text.is_missing)
