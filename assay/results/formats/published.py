@@ -121,9 +121,10 @@ def _metric_of(task: str, rows: Any, written: Any) -> str:
             equal[prefix + name] = int(close.sum())
     best = max(equal, key=lambda name: equal[name], default="")  # the first of equal ones
     if not best or 2 * equal[best] < result.notna().sum():
+        listed = ", ".join(columns) or "there are none"
         raise DataError(
-            f"The results of task '{task}' are not those of one of its metric columns ({', '.join(columns)}), so it "
-            "is not known what they measure. Add a column `metric`."
+            f"The results of task '{task}' are not those of one of its metric columns ({listed}), so it is not known "
+            "what they measure. Add a column `metric`."
         )
     return best
 
