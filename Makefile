@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # uv finds packages where pip is told to look.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
-.PHONY: help setup demo test check format docs bench chaos dialects fuzz test-wheel parity null coverage nine test-frameworks slow clean
+.PHONY: help setup demo test check format docs bench chaos boosters dialects fuzz test-wheel parity null coverage nine test-frameworks slow clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -67,6 +67,9 @@ null: setup ## do the tests keep their level? 1,000 suites in which all framewor
 coverage: setup ## do intervals hold the truth as often as they say? 200 simulated searches a setting, and real ones (five hours)
 	$(BIN)/python -m benchmarks.coverage
 	$(BIN)/python -m benchmarks.few_rows
+
+boosters: setup ## do the boosters choose a good number of rounds? (needs the reference data; an hour, most of it CatBoost)
+	$(BIN)/python -m benchmarks.boosters
 
 nine: setup ## the paper's nine frameworks on three data sets (needs the reference data; two hours)
 	$(BIN)/python -m benchmarks.nine

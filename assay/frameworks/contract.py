@@ -34,6 +34,14 @@ SCORERS = {
 }  # fmt: skip
 
 
+def best_round(curves: Sequence[Sequence[float]], higher_is_better: bool) -> int:
+    """Return after how many rounds the mean of validation curves is best; each goes on with its last value."""
+    longest = max(len(curve) for curve in curves)
+    whole = [np.concatenate([curve, np.full(longest - len(curve), curve[-1])]) for curve in curves]
+    mean = np.mean(whole, axis=0)
+    return int(np.argmax(mean) if higher_is_better else np.argmin(mean)) + 1
+
+
 class InvalidPrediction(ValueError):
     """The framework's answer cannot be turned into predictions for the rows and classes asked for."""
 
@@ -189,6 +197,24 @@ class Train(Rows):
         return np.sort(learn), np.sort(
             np.concatenate([rows[:count] for rows, count in zip(shuffled, counts)])
         )
+
+    def folds(self, count: int) -> Any:
+        """Return pairs of arrays of row numbers, to learn from and to validate on; stratified, the same for a seed.
+
+        Every row is validated on once, except that of a class of one row, which is always learned from.
+        """
+        random = np.random.RandomState(self.seed % 2**32)
+        codes = np.unique(self.y) if self.is_classification else [None]
+        fold = np.full(self.n_rows, -1)
+        for code in codes:
+            rows = random.permutation(
+                np.arange(self.n_rows) if code is None else np.flatnonzero(self.y == code)
+            )
+            if len(rows) > 1:
+                fold[rows] = (np.arange(len(rows)) + random.randint(count)) % count
+        return [
+            (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count) if (fold == k).any()
+        ]
 
     def write_trace(self, points: Iterable[Sequence[Any]], metric: str, higher_is_better: bool) -> None:
         """Keep what was tried: (seconds since fit began, validation score in the framework's terms, name)."""

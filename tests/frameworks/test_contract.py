@@ -18,6 +18,7 @@ from assay.frameworks.contract import (
     Prediction,
     Rows,
     Train,
+    best_round,
     code_names,
     codes_in,
     passed,
@@ -350,6 +351,35 @@ def test_metric_that_stands_in_is_the_default_one_of_the_type(tmp_path: Path, ki
     unknown = train(tmp_path, [0, 1], type=kind, metric="mcc")
     unknown.metric_as({})
     assert unknown.reported == {"optimised": default_metrics(kind)[0]}
+
+
+def test_folds_validate_every_row_once_and_learn_from_every_class(tmp_path: Path) -> None:
+    y = np.array([0] * 11 + [1] * 7 + [2] * 2 + [3])
+    job = train(tmp_path, y, classes=["a", "b", "c", "d"])
+    folds = job.folds(5)
+    validated = np.sort(np.concatenate([validate for _, validate in folds]))
+    np.testing.assert_array_equal(validated, np.flatnonzero(y != 3))  # a class of one row cannot be missed
+    for learn, validate in folds:
+        assert set(y[learn]) == {0, 1, 2, 3} and not set(learn) & set(validate)
+        assert len(learn) + len(validate) == len(y) and abs((y[validate] == 0).sum() - 11 / 5) < 1
+    again = job.folds(5)
+    assert all(
+        (a == b).all()
+        for one, other in zip(folds, again, strict=True)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def test_folds_of_numbers_have_equal_sizes(tmp_path: Path) -> None:
+    folds = train(tmp_path, np.linspace(0, 1, 23), type="regression", classes=[]).folds(5)
+    assert sorted(len(validate) for _, validate in folds) == [4, 4, 5, 5, 5]
+
+
+def test_best_round_is_that_of_the_mean_curve(tmp_path: Path) -> None:
+    assert best_round([[0.5, 0.3, 0.4], [0.5, 0.45, 0.2]], False) == 3
+    assert best_round([[0.5, 0.9, 0.4], [0.5, 0.6, 0.2]], True) == 2
+    assert best_round([[0.5], [0.5, 0.4, 0.6]], False) == 2, "the shorter one goes on with its last value"
+    assert best_round([[0.4, 0.4], [0.4, 0.4]], False) == 1, "the first of equal ones"
 
 
 def test_something_is_always_held_out(tmp_path: Path) -> None:
