@@ -99,7 +99,7 @@ def test_constant_is_the_mean_target(load: Any, make_train: Any) -> None:
 @pytest.mark.parametrize("wanted", [10, 25])
 def test_forest_stops_at_its_number_of_trees(load: Any, make_train: Any, wanted: int) -> None:
     adapter, train = load("random_forest"), make_train()
-    _, forest = adapter.fit(train, budget(), params("random_forest", n_estimators=wanted))
+    _, forest, _ = adapter.fit(train, budget(), params("random_forest", n_estimators=wanted))
     assert len(forest.estimators_) == wanted == train.reported["trees"]
     assert train.reported["models_count"] == 1
 
@@ -141,7 +141,7 @@ def test_forest_stops_before_90_percent_of_its_time(load: Any, make_train: Any, 
 
 def test_forest_with_no_time_still_has_one_step_of_trees(load: Any, make_train: Any) -> None:
     adapter = load("random_forest")
-    _, forest = adapter.fit(make_train(), budget(seconds=1e-6), params("random_forest"))
+    _, forest, _ = adapter.fit(make_train(), budget(seconds=1e-6), params("random_forest"))
     assert len(forest.estimators_) == 10
 
 
@@ -159,7 +159,7 @@ def test_forest_respects_its_memory(load: Any, make_train: Any, monkeypatch: Any
 
     adapter.last = None
     monkeypatch.setattr(adapter, "new_forest", remember)
-    _, forest = adapter.fit(train, budget(memory_mb=500), params("random_forest"))
+    _, forest, _ = adapter.fit(train, budget(memory_mb=500), params("random_forest"))
     assert adapter.memory_mb() <= 450.0
     assert len(forest.estimators_) == 70
 
@@ -197,7 +197,7 @@ def test_default_is_that_of_the_library(load: Any, make_train: Any) -> None:
 def test_tuning_tries_the_values_and_takes_the_best(load: Any, make_train: Any, kind: str) -> None:
     adapter, train = load("tuned_random_forest"), make_train(kind, features=6)
     said = params("tuned_random_forest", n_estimators=10, _tuning_trees=3)
-    _, forest = adapter.fit(train, budget(), said)
+    _, forest, _ = adapter.fit(train, budget(), said)
     tried = train.reported["tried"]
     assert sorted(map(int, tried)) == [1, 2, 3, 4, 5, 6]
     assert train.reported["models_count"] == 7
@@ -255,9 +255,10 @@ def test_tuned_forest_works_with_a_class_of_one_row(load: Any, make_train: Any) 
 )
 def test_tuning_scores_are_better_when_higher(load: Any, make_train: Any, kind: str, metric: str) -> None:
     adapter, train = load("tuned_random_forest"), make_train(kind, metric=metric)
-    encoder, forest = adapter.fit(train, budget(), params("random_forest", n_estimators=20))
+    encoder, forest, _ = adapter.fit(train, budget(), params("random_forest", n_estimators=20))
     X = encoder.transform(train)
-    right, wrong = (adapter.score(train, truth, forest, X) for truth in (train.y, np.roll(train.y, 1)))
+    said = forest.predict_proba(X) if train.is_classification else forest.predict(X)
+    right, wrong = (adapter.score(train, truth, said) for truth in (train.y, np.roll(train.y, 1)))
     assert right > wrong
 
 

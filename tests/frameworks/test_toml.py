@@ -43,6 +43,7 @@ tools = ["swig"]
 installer = "pip"
 prepare = "warm.py"
 meta_learning = "marked"
+no_oof = "It keeps none."
 programs = { java = "Install Java" }
 environ = { MODE = "x" }
 versions = { "1" = { python = "3.8" } }
@@ -79,6 +80,7 @@ nested = { a = [1, 2.5, "x", true] }
             prepare=folder / "warm.py",
         ),
         meta_learning="marked",
+        no_oof="It keeps none.",
         programs={"java": "Install Java"},
         environ={"MODE": "x"},
         params={"depth": 3, "nested": {"a": [1, 2.5, "x", True]}},
