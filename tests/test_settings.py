@@ -1,3 +1,4 @@
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -8,15 +9,28 @@ from assay.settings import Settings
 
 def test_folders_are_below_home_by_default():
     found = Settings.from_environment({"HOME": "/home/ada"})
-    assert found == Settings(cache=Path("/home/ada/.cache/assay"), state=Path("/home/ada/.local/state/assay"))
+    assert (found.cache, found.state) == (
+        Path("/home/ada/.cache/assay"),
+        Path("/home/ada/.local/state/assay"),
+    )
     assert (found.offline, found.network_timeout_s) == (False, 20.0)
+
+
+def test_locks_are_in_one_folder_for_all_users_of_the_machine():
+    locks = {Settings.from_environment({"HOME": home}).locks for home in ("/home/ada", "/home/grace")}
+    assert locks == {Path(tempfile.gettempdir(), "assay-cores")}
+    assert Settings.from_environment({"HOME": "/h", "ASSAY_LOCKS": "/mine/locks"}).locks == Path(
+        "/mine/locks"
+    )
 
 
 def test_xdg_folders_come_before_home_and_ours_before_those():
     xdg = {"HOME": "/home/ada", "XDG_CACHE_HOME": "/c", "XDG_STATE_HOME": "/s"}
-    assert Settings.from_environment(xdg) == Settings(Path("/c/assay"), Path("/s/assay"))
+    found = Settings.from_environment(xdg)
+    assert (found.cache, found.state) == (Path("/c/assay"), Path("/s/assay"))
     own = {**xdg, "ASSAY_CACHE": "/mine/cache", "ASSAY_STATE": "/mine/state"}
-    assert Settings.from_environment(own) == Settings(Path("/mine/cache"), Path("/mine/state"))
+    found = Settings.from_environment(own)
+    assert (found.cache, found.state) == (Path("/mine/cache"), Path("/mine/state"))
 
 
 def test_relative_folders_become_absolute(tmp_path, monkeypatch):

@@ -92,7 +92,7 @@ SUITES = [
     ("tasks:\n- {ref: bundled/iris, split: {kind: cv, fold: 3}}\n", ["fold", "folds"]),
     ("tasks:\n- {ref: bundled/iris, split: {kind: kfold}}\n", ["kfold"]),
     ("tasks:\n- {ref: bundled/iris, metrics: [logloss2]}\n", ["logloss2", "logloss"]),
-    ("tasks:\n- {ref: bundled/iris, metrics: [auc]}\n", ["auc"]),
+    ("tasks:\n- {ref: bundled/iris, metrics: [rmse]}\n", ["rmse"]),
     ("tasks: [bundled/irs]\n", ["irs", "iris"]),
     ("tasks: []\n", ["task"]),
     ("tasks: [bundled/iris, bundled/iris]\n", ["iris"]),

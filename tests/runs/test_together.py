@@ -195,7 +195,7 @@ def test_rebuild_gives_the_same_rows(environ: dict[str, str], tmp_path: Path) ->
     index = tmp_path / "store" / "index.sqlite"
     for path in (index, index.with_name("index.sqlite-wal"), index.with_name("index.sqlite-shm")):
         path.unlink(missing_ok=True)
-    assert rebuild(tmp_path / "store") == PLANNED
+    assert rebuild(tmp_path / "store").jobs == PLANNED
     assert Store(tmp_path / "store").rows() == before
 
 
@@ -209,7 +209,7 @@ def test_a_damaged_index_is_named_and_rebuilt(environ: dict[str, str], tmp_path:
         [*ASSAY, "results", "--store", str(tmp_path / "store")], env=environ, capture_output=True, text=True
     )
     assert shown.returncode == 2 and "assay store rebuild" in shown.stderr
-    assert rebuild(tmp_path / "store") == len(before)
+    assert rebuild(tmp_path / "store").jobs == len(before)
     assert Store(tmp_path / "store").rows() == before
     with closing(sqlite3.connect(tmp_path / "store" / "index.sqlite")) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
