@@ -15,14 +15,14 @@ __all__ = ["tell_missing"]
 def tell_missing(scores: Iterable[Mapping[str, Any]]) -> bool:
     """Say of each metric and reason in how many rows a value is missing; return whether a metric failed.
 
-    A metric failed where its function raised or did not return a number, and where one that does not come with Assay
-    has no value at all.
+    A metric failed where its function raised or did not return a number, and where it returned NaN or infinity for
+    every row. One that says itself that it is undefined did not.
 
     Args:
         scores: rows of the scores table.
     """
-    from assay.metrics import BUILTIN
     from assay.metrics.own import FAILS
+    from assay.metrics.scoring import NOT_FINITE
 
     tested: Counter[str] = Counter()
     reasons: Counter[tuple[str, str]] = Counter()
@@ -31,11 +31,9 @@ def tell_missing(scores: Iterable[Mapping[str, Any]]) -> bool:
             tested[row["metric"]] += 1
             if row["value"] is None or row["value"] != row["value"]:
                 reasons[row["metric"], row["message"] or "no reason was kept."] += 1
-    missing: Counter[str] = Counter()
+    not_finite: Counter[str] = Counter()
     for (metric, message), count in reasons.items():
-        missing[metric] += count
+        not_finite[metric] += count * message.startswith(NOT_FINITE.format(metric))
         say(f"warning: {metric} has no value in {count} of {tested[metric]} rows: {message}", file=sys.stderr)
     fails = any(message.startswith(FAILS.format(metric)) for metric, message in reasons)
-    return fails or any(
-        count == tested[metric] and metric not in BUILTIN for metric, count in missing.items()
-    )
+    return fails or any(count == tested[metric] for metric, count in not_finite.items())

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["score", "signed"]
+__all__ = ["NOT_FINITE", "score", "signed"]
+
+NOT_FINITE = "Metric '{}' is undefined: its value is"
 
 
 def score(
@@ -74,7 +76,7 @@ def _call(metric: Metric, truth: Any, prediction: Any, classes: int | None = Non
     call = metric.function if metric.name in BUILTIN else partial(call_own, metric)
     value = float(call(truth, prediction, **extra))
     if not isfinite(value):
-        raise UndefinedMetric(f"Metric '{metric.name}' is undefined: its value is {value}.")
+        raise UndefinedMetric(f"{NOT_FINITE.format(metric.name)} {value}.")
     return value
 
 
