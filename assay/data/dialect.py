@@ -18,7 +18,8 @@ __all__ = ["Dialect", "find_dialect", "has_header"]
 
 _NAMES = {character: name for name, character in DELIMITERS.items()}
 _SAID_BY_SPREADSHEET = re.compile(r"sep=(.)\s*\Z", re.IGNORECASE)
-_YEARS = range(1900, 2101)
+_WHOLE = re.compile(r"[0-9]+\Z")
+_YEAR = re.compile(r"(?:19[0-9]{2}|20[0-9]{2}|2100)\Z")
 
 
 @dataclass(frozen=True)
@@ -112,13 +113,15 @@ def has_header(rows: Sequence[Sequence[str]], source: str, options: CsvOptions) 
     cells = [cell.strip() for cell in first]
     if _is_count(cells):  # what pandas writes for columns that have no names
         return True
-    looks_like_values = len(set(cells)) < len(cells) or any(
-        not cell.isdigit() and is_number_like(cell) for cell in cells
-    )
-    years = all(not cell.isdigit() or int(cell) in _YEARS for cell in cells)
-    if not years and (looks_like_values or "new label" not in votes):
-        return False
-    if years and looks_like_values:
+    if not any(map(is_number_like, cells)):
+        n_values, n_new = votes.count("value"), votes.count("new label")
+        if n_values != n_new:  # a name may well be one of the labels below another name
+            return n_new > n_values
+    elif len(set(cells)) < len(cells) or any(
+        is_number_like(cell) and not _WHOLE.match(cell) for cell in cells
+    ):
+        return False  # names are neither equal nor fractions
+    elif "new label" not in votes and not all(_YEAR.match(cell) for cell in cells if _WHOLE.match(cell)):
         return False
     shown = ", ".join(cells[:5])
     raise DataError(

@@ -207,3 +207,17 @@ def test_an_ignored_column_stops_nothing(tmp_path: Path, values: list[str]) -> N
         infer_table(raw, {}, "label")
     table = infer_table(raw, {"x": {"role": "ignore"}}, "label")
     assert table.arrays["x"].tolist() == values
+
+
+@pytest.mark.parametrize("first", ["²,³", "٣,٤", "9" * 5000 + ",1"])
+def test_odd_digits_in_the_first_row_are_no_accident(tmp_path: Path, first: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"{first}\n1,2\n3,4\n", encoding="utf-8")
+    raw = read_table_file(path, "a.csv")
+    assert raw.n_rows == (3 if first[0] == "9" else 2)
+
+
+def test_a_name_may_be_a_label_of_another_column(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("shape,red,size\n" + "round,red,big\nflat,blue,small\n" * 5)
+    assert [column.name for column in read(path, target="").columns] == ["shape", "red", "size"]
