@@ -28,6 +28,7 @@ from assay.analysis.sensitivity import Sensitivity, rank_variants
 from assay.analysis.times import FitTime, InferenceTime, fit_times, inference_times, seconds_by_task
 from assay.analysis.trees import Tree, TreeSettings, grow_tree
 from assay.errors import UserError
+from assay.jobs.row import Row
 from assay.results.formats.foreign import Scores, read_scores
 from assay.results.formats.read_table import read_frame
 from assay.results.matrices import Matrix, read_job_matrices
@@ -75,9 +76,9 @@ class Analysis:
     """
 
     scores: Scores
-    traces: Callable[[], Iterable[tuple[Mapping[str, Any], Any]]] = tuple
+    traces: Callable[[], Iterable[tuple[Row, Any]]] = tuple
     hardware: Notes = ()
-    matrices: Callable[[], Iterable[tuple[Mapping[str, Any], Matrix, str]]] = tuple
+    matrices: Callable[[], Iterable[tuple[Row, Matrix, str]]] = tuple
     without_matrices: Callable[[Collection[str]], Notes] = lambda keys: ()
     wanted: Filter = field(default_factory=Filter)
     impute: Policy = "constant"
@@ -260,9 +261,9 @@ class Analysis:
         """Return how far searches were after which time, from the frameworks' own traces."""
         shown = set(zip(self.table["framework"], self.table["task"], self.table["constraint"], strict=True))
         return compare_progress(
-            best_so_far(row["framework"], row["task"], trace, row["budget_s"] or float("nan"))
+            best_so_far(row.framework, row.task, trace, row.budget_s or float("nan"))
             for row, trace in self.traces()
-            if (row["framework"], row["task"], row["constraint"]) in shown
+            if (row.framework, row.task, row.constraint) in shown
         )
 
     def model_bounds(self, options: Options | None = None) -> tuple[list[ModelBound], Notes]:
@@ -275,7 +276,7 @@ class Analysis:
         found = [
             bound_models(row, _predictions(matrix), best, options or Options(), self.seed)
             for row, matrix, best in self.matrices()
-            if row["key"] in shown
+            if row.key in shown
         ]
         bounds = [one for one in found if one]
         notes = (*said_of_lost(len(found) - len(bounds)), *self.without_matrices(shown))
@@ -315,7 +316,7 @@ def _of_store(store: Store) -> Analysis:
     if not rows:
         raise UserError(f"The store {store.folder.root} has no finished jobs yet.")
     facts = []
-    for digest in sorted({row["task_digest"] for row in rows}):
+    for digest in sorted({row.task_digest for row in rows}):
         task = read_task(store.folder, digest).get()
         facts.append({"task": task.name, "task_id": plain_id(task.id), **task.facts})
     properties = pd.DataFrame(facts).drop_duplicates(["task", "task_id"])
@@ -329,7 +330,7 @@ def _of_store(store: Store) -> Analysis:
         traces,
         _machines(store, rows),
         matrices,
-        lambda keys: why_no_oof(row for row in rows if row["key"] in keys),
+        lambda keys: why_no_oof(row for row in rows if row.key in keys),
     )
 
 
@@ -337,18 +338,16 @@ def _predictions(matrix: Matrix) -> Predictions:
     return check_predictions(matrix.y, matrix.values, matrix.folds, names=matrix.names)
 
 
-def _machines(store: Store, rows: Sequence[Mapping[str, Any]]) -> Notes:
+def _machines(store: Store, rows: Sequence[Row]) -> Notes:
     """Return what the machines were, each once: the first job of each tells."""
-    first = {row["host"]: row for row in reversed(rows) if row.get("host")}
+    first = {row.host: row for row in reversed(rows) if row.host}
     out: dict[str, None] = {}
     for row in first.values():
-        facts = store.folder.job(row["key"]).attempt(row["attempt"]).read_facts().value
-        try:
-            found = facts.surroundings["machine"] if facts else {}
-            words = f"{found['processor']}, {len(found['cores'])} cores, {found['memory_mb'] / 1000:.0f} GB"
-            out[f"{words}, {found['system']}"] = None
-        except (ValueError, KeyError, TypeError):  # a row that was merged or ended without a child
-            continue
+        facts = store.folder.job(row.key).attempt(row.attempt).read_facts().value
+        machine = facts.circumstances.machine if facts else None
+        if machine is not None:  # else the job ended without a child
+            words = f"{machine.processor}, {len(machine.cores)} cores, {machine.memory_mb / 1000:.0f} GB"
+            out[f"{words}, {machine.system}"] = None
     return tuple(out)
 
 

@@ -15,12 +15,13 @@ from assay.frameworks.spec import FrameworkSpec, find_framework, find_frameworks
 from assay.jobs.constraint import Constraint, read_constraint
 from assay.jobs.job import DEFAULT_SEED, Job
 from assay.jobs.plan import Plan, plan_jobs, with_earlier_digests
+from assay.jobs.row import Row
 from assay.metrics import check_metrics
 from assay.results.judge import judge_attempt
 from assay.runs.applicable import with_known_types
 from assay.runs.executors.base import Executor
 from assay.runs.executors.local import Local
-from assay.runs.machine import check_possible, choose_tier, this_machine
+from assay.runs.machine import check_possible, this_machine
 from assay.runs.run import Event, RunOptions, run_plan
 from assay.settings import Settings
 from assay.store.store import Store
@@ -166,7 +167,7 @@ def run(
     jobs = match_store(jobs, store)
     if not oversubscribe:
         check_plan(jobs)
-    options = RunOptions(choose_tier(tier), oversubscribe, retry_failed, rerun_stale, install)
+    options = RunOptions(tier, oversubscribe, retry_failed, rerun_stale, install)
     run_plan(
         jobs,
         store,
@@ -244,12 +245,12 @@ def compare(
             f"A and B are both {specs[0].name} {specs[0].version}: there is nothing to compare. Name two."
         )
     planned = {job.key: job for job in jobs.jobs}
-    rows = [row for row in store.rows() if row["key"] in planned]
+    rows = [row for row in store.rows() if row.key in planned]
     with_params = _identity(specs[0]) == _identity(specs[1])
     sides = [
         Side(
             f"{spec.name} {spec.version}{f' {dict(spec.params)}' if with_params else ''}",
-            long_rows(row for row in rows if _is_of(planned[row["key"]], spec)),
+            long_rows(row for row in rows if _is_of(planned[row.key], spec)),
         )
         for spec in specs
     ]
@@ -278,9 +279,7 @@ def _is_of(job: Job, spec: FrameworkSpec) -> bool:
     return (job.framework, job.version, job.params) == (spec.name, spec.version, spec.params)
 
 
-def _plan_warnings(
-    jobs: Plan, specs: Sequence[FrameworkSpec], rows: Sequence[Mapping[str, Any]]
-) -> list[str]:
+def _plan_warnings(jobs: Plan, specs: Sequence[FrameworkSpec], rows: Sequence[Row]) -> list[str]:
     out = [
         f"{name} does not do tasks of the type of {task}: left out."
         for name, task in dict.fromkeys(jobs.unsuited)
@@ -293,7 +292,7 @@ def _plan_warnings(
     return out
 
 
-def count_stale(jobs: Plan, rows: Sequence[Mapping[str, Any]]) -> int:
+def count_stale(jobs: Plan, rows: Sequence[Row]) -> int:
     """Return how many rows of a plan were made with another adapter or lock than the one that is there now."""
     digests = {_identity(spec): spec.digest() for spec in jobs.frameworks}
-    return sum(row["framework_digest"] != digests[row["framework"], row["version"]] for row in rows)
+    return sum(row.framework_digest != digests[row.framework, row.version] for row in rows)

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import psutil
 
+from assay.jobs.row import Row
 from assay.runs.sandbox.cgroup import ROOT
 from assay.runs.sandbox.strict import group_name
 from assay.store.store import Store
@@ -122,20 +123,12 @@ def finished(folder: Path) -> dict[str, str]:
     store = Store(folder)
     rows = store.rows()
     store.close()
-    return {row["key"]: digest(folder, row) for row in rows}
+    return {row.key: digest(folder, row) for row in rows}
 
 
-def digest(folder: Path, row: dict) -> str:  # type: ignore[type-arg]
-    path = (
-        folder
-        / "jobs"
-        / row["key"][:2]
-        / row["key"]
-        / "attempts"
-        / f"{row['attempt']:03d}"
-        / "out/predictions.npz"
-    )
-    return f"{row['attempt']}:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+def digest(folder: Path, row: Row) -> str:
+    path = folder / "jobs" / row.key[:2] / row.key / "attempts" / f"{row.attempt:03d}" / "out/predictions.npz"
+    return f"{row.attempt}:{hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 
 def check(folder: Path, before: dict[str, str]) -> list[str]:
@@ -144,12 +137,10 @@ def check(folder: Path, before: dict[str, str]) -> list[str]:
     store = Store(folder)
     rows, states = store.rows(), store.states()
     store.close()
-    if len(rows) != PLANNED or len({row["key"] for row in rows}) != PLANNED or len(states) != PLANNED:
+    if len(rows) != PLANNED or len({row.key for row in rows}) != PLANNED or len(states) != PLANNED:
         problems.append(f"{len(rows)} rows and {len(states)} jobs for {PLANNED} planned")
-    problems += [
-        f"{row['key']} is {row['status']}: {row['message']}" for row in rows if row["status"] != "ok"
-    ]
-    after = {row["key"]: digest(folder, row) for row in rows if row["status"] == "ok"}
+    problems += [f"{row.key} is {row.status}: {row.message}" for row in rows if row.status != "ok"]
+    after = {row.key: digest(folder, row) for row in rows if row.status == "ok"}
     problems += [f"{key} changed after it was finished" for key in before if after.get(key) != before[key]]
     for key in after:
         attempts = sorted((folder / "jobs" / key[:2] / key / "attempts").iterdir())

@@ -11,13 +11,14 @@ import argparse
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from assay import Local, Store, Suite, analyse, plan, run
 from assay.data.task import TaskRequest
+from assay.jobs.row import Row
 from benchmarks.leftovers import look, remembered
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -25,7 +26,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 TASKS = ("adult", "steel-plates-fault", "Moneyball")
 NINE = ("autogluon", "autosklearn", "autosklearn2", "flaml", "gama", "h2o", "lightautoml", "mljar", "tpot")
 BASELINES = ("constant", "random_forest", "tuned_random_forest")
-Rows = Sequence[Mapping[str, Any]]
+Rows = Sequence[Row]
 
 
 def make_suite(shared: Path) -> Suite:
@@ -76,16 +77,16 @@ def scores_table(store: Store) -> str:
 
 def time_table(rows: Rows) -> str:
     """Return fit seconds against the budget, start, prediction time and memory."""
-    own: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    own: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        own[row["framework"]].append(row)
+        own[row.framework].append(row)
     lines = []
     for name, mine in sorted(own.items()):
-        fits = [row["fit_s"] for row in mine if row["fit_s"] is not None]
-        starts = [row["phases"].get("start", 0.0) for row in mine]
-        models = [row["models_count"] for row in mine if row["models_count"] is not None]
-        memory = max(row["peak_memory_mb"] for row in mine)
-        over = sum((row["fit_s"] or 0.0) > row["budget_s"] for row in mine)
+        fits = [row.fit_s for row in mine if row.fit_s is not None]
+        starts = [row.phases.get("start", 0.0) for row in mine]
+        models = [row.models_count for row in mine if row.models_count is not None]
+        memory = max(row.peak_memory_mb for row in mine)
+        over = sum((row.fit_s or 0.0) > row.budget_s for row in mine)
         if not fits:
             lines.append([name, *["–"] * 7])
             continue
@@ -108,14 +109,12 @@ def time_table(rows: Rows) -> str:
 
 def failures_table(rows: Rows) -> str:
     """Return what failed, by framework and kind, with the first message."""
-    failed = [row for row in rows if row["status"] != "ok"]
-    counts = Counter((row["framework"], row["status"]) for row in failed)
+    failed = [row for row in rows if row.status != "ok"]
+    counts = Counter((row.framework, row.status) for row in failed)
     lines = []
     for (name, status), count in sorted(counts.items()):
-        row = next(r for r in failed if (r["framework"], r["status"]) == (name, status))
-        lines.append(
-            [name, status, count, row["task"], row["message"].split("\n")[0][:150].replace("|", "/")]
-        )
+        row = next(r for r in failed if (r.framework, r.status) == (name, status))
+        lines.append([name, status, count, row.task, row.message.split("\n")[0][:150].replace("|", "/")])
     if not lines:
         return f"None of the {len(rows)} jobs failed.\n"
     return table(["framework", "status", "jobs", "for example", "message"], lines)
@@ -156,12 +155,12 @@ def main() -> int:
         if event.kind == "done":
             row = event.row
             print(
-                row["framework"],
-                row["task"],
-                row["fold"],
-                row["status"],
-                row["score"],
-                row["fit_s"],
+                row.framework,
+                row.task,
+                row.fold,
+                row.status,
+                row.score,
+                row.fit_s,
                 flush=True,
             )
 

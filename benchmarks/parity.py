@@ -13,11 +13,11 @@ import math
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from assay import Local, Store, Suite, find_framework, plan, run
 from assay.data.task import TaskRequest
 from assay.jobs.plan import Plan
+from assay.jobs.row import Row
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 TUNED = ("credit-g", "blood-transfusion-service-center", "segment", "steel-plates-fault", "boston", "quake")
@@ -98,12 +98,12 @@ def plans(suite: Suite, wanted: str) -> list[Plan]:
     return out
 
 
-def compare(rows: list[dict[str, Any]], shared: Path) -> list[Line]:
+def compare(rows: list[Row], shared: Path) -> list[Line]:
     """Return a line per task and framework."""
     import pandas as pd
 
     published = pd.read_parquet(shared / "data/results/amlb_2021/amlb_2021_1h.parquet")
-    ours = pd.DataFrame([row for row in rows if row["status"] == "ok"])
+    ours = pd.DataFrame([row.to_json() for row in rows if row.status == "ok"])
     constant = ours[ours.framework == "constant"].groupby("task").score.mean()
     lines = []
     for (task, framework), own in ours.groupby(["task", "framework"], sort=True):
@@ -150,14 +150,14 @@ def main() -> int:
     return 0
 
 
-def report(row: dict[str, Any]) -> None:
+def report(row: Row) -> None:
     print(
-        row["framework"],
-        row["task"],
-        row["fold"],
-        row["status"],
-        row["score"],
-        row["message"],
+        row.framework,
+        row.task,
+        row.fold,
+        row.status,
+        row.score,
+        row.message,
         file=sys.stderr,
         flush=True,
     )

@@ -355,9 +355,50 @@ def _toml(folder: Path) -> dict[str, Any]:
     return tomllib.loads((folder / "framework.toml").read_text(encoding="utf-8"))
 
 
+ROW_PAGE = """{note}
+
+# Columns
+
+## A results row
+
+A finished job is one row. `assay results --format json` prints a list of them, and `verdict.json` in a job's folder is
+one. Times are in seconds and sizes in MiB, both at full precision; a number that is not known is null. The
+[JSON Schema](row.schema.json) has the types. A row without `schema` was written before rows had one.
+
+{row}
+
+Everything else (the machine, samples of memory, the framework's own report) is in `outcome.json` of the attempt's
+folder.
+
+## The scores table
+
+`assay score -o scores.parquet` writes it: one row per job and metric. Failed jobs stay in it, with an empty value.
+Values keep their own sign: `rmse` is an error and positive. [All metrics](metrics.md).
+
+{scores}
+"""
+
+
+def columns() -> dict[str, str]:
+    """Return the columns of a results row and of the scores table, and the JSON Schema of a row."""
+    from assay.jobs.row import row_columns, row_schema
+    from assay.results.scores import COLUMNS, MADE
+
+    texts = {name: column.text for name, column in row_columns()}
+    head = ("column", "contents")
+    page = ROW_PAGE.format(
+        note=_note("columns"),
+        row=_table(head, [(f"`{name}`", text) for name, text in texts.items()]),
+        scores=_table(head, [(f"`{name}`", MADE.get(name) or texts[name]) for name in COLUMNS]),
+    )
+    schema = json.dumps(row_schema(), indent=1, ensure_ascii=False) + "\n"
+    return {"reference/columns.md": page, "reference/row.schema.json": schema}
+
+
 GENERATORS: Mapping[str, Callable[[], dict[str, str]]] = {
     "metrics": metrics,
     "cli": cli,
+    "columns": columns,
     "frameworks": frameworks,
 }
 

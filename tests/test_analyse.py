@@ -40,7 +40,7 @@ def test_a_trace_that_is_no_trace_is_passed_over(finished: Path, tmp_path: Path)
     copy = tmp_path / "store"
     shutil.copytree(finished, copy, symlinks=True)
     store = Store(copy, create=False)
-    rows = [dict(row, has_trace=True) for row in store.rows() if row["status"] == "ok"]
+    rows = [replace(row, has_trace=True) for row in store.rows() if row.status == "ok"]
     points = {
         "metric": "loss",
         "higher_is_better": False,
@@ -48,7 +48,7 @@ def test_a_trace_that_is_no_trace_is_passed_over(finished: Path, tmp_path: Path)
     }
     texts = [json.dumps(points), "{", "[]", '{"points": 3}', "[" * 100_000]
     for row, text in zip(rows, texts, strict=False):
-        folder = store.folder.job(row["key"]).attempt(row["attempt"]).out / "artifacts"
+        folder = store.folder.job(row.key).attempt(row.attempt).out / "artifacts"
         folder.mkdir(exist_ok=True)
         (folder / "trace.json").write_text(text)
     from assay.results.traces import read_traces

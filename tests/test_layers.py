@@ -8,11 +8,14 @@ import pytest
 
 pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[1]
-ORDER = """errors < settings plugins files < metrics < data < suites < frameworks < jobs < store < runs < results
-           < analysis uncertainty < report < analyses intervals < api reports < studies server testing < cli"""
+ORDER = """errors vocabulary < settings plugins files < metrics < data < suites < frameworks < jobs < store < runs
+           < results < analysis uncertainty < report < analyses intervals < api reports
+           < studies server testing < cli"""
 RANK = {stage: rank for rank, stages in enumerate(ORDER.split("<")) for stage in stages.split()}
 PURE = {"analysis", "uncertainty"}
-PURE_MAY_KNOW = ("assay.errors", "assay.plugins", "assay.metrics", "assay.results.scores")
+PURE_MAY_KNOW = (
+    "assay.errors", "assay.vocabulary", "assay.plugins", "assay.metrics", "assay.jobs.row", "assay.results.scores",
+)  # fmt: skip
 IO_NAMES = """glob http io matplotlib openml os pathlib psutil pyarrow requests shutil socket sqlite3
               subprocess tempfile urllib"""
 FOREIGN = {"contract", "child", "encode", "tables"}

@@ -67,9 +67,9 @@ def check(
 def _tell(event: Event) -> None:
     if event.kind == "install":
         tell_install(f"{event.job.framework} {event.job.version}", event.text)
-    if event.kind == "done" and event.job.framework != "constant":
+    if event.row is not None and event.job.framework != "constant":
         job, row = event.job, event.row
-        said = f"{job.framework} on {job.task}: {row['status']}, fit {seconds(row['fit_s'])}"
+        said = f"{job.framework} on {job.task}: {row.status}, fit {seconds(row.fit_s)}"
         say(said, file=sys.stderr, flush=True)
 
 

@@ -37,9 +37,8 @@ def explain(
     told = gather(open_store(store), key)
     if json:
         facts = told.facts.to_json() if told.facts else None
-        print_json(
-            {"state": told.state, "row": told.row, "facts": facts, "log": told.log, "remedy": told.remedy}
-        )
+        row = told.row.to_json() if told.row else {}
+        print_json({"state": told.state, "row": row, "facts": facts, "log": told.log, "remedy": told.remedy})
         return
     _show(told)
 
@@ -49,13 +48,13 @@ def _show(told: Explanation) -> None:
 
     job, row, facts = told.job, told.row, told.facts
     out = console()
-    status = row.get("status", told.state)
+    status = row.status if row else told.state
     who = f"[bold]{escape(job.framework)}[/] {escape(job.version)} on [bold]{escape(job.task)}[/]"
     which = f"fold {job.fold}, {escape(job.constraint.name)}, attempt {told.folder.number} of {told.attempts}"
     out.print(f"{who}, {which}")
-    message = row.get("message", "")
+    message = row.message if row else ""
     out.print(f"[bold]{status}[/]" + (f": {escape(visible(message))}" if message else ""))
-    for note in row.get("notes", ()):
+    for note in row.notes if row else ():
         out.print(f"note: {escape(visible(note))}")
     if facts is not None and facts.phases:
         limits = told.limits_s

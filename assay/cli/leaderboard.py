@@ -16,6 +16,7 @@ from assay.errors import ConfigError, UserError
 if TYPE_CHECKING:
     from assay.analyses import Analysis
     from assay.analysis.leaderboard import Leaderboard, Standing
+    from assay.jobs.row import Row
     from assay.uncertainty.models import ModelBound
 
 __all__ = ["register", "show_leaderboard"]
@@ -102,7 +103,7 @@ def _print_bounds(bounds: Sequence[ModelBound]) -> None:
     )
 
 
-def show_leaderboard(rows: Sequence[dict[str, Any]]) -> None:
+def show_leaderboard(rows: Sequence[Row]) -> None:
     """Print what a run came to: ranks, failures and, where there are few tasks, their scores."""
     import numpy as np
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import typer
@@ -82,7 +83,7 @@ def _examine() -> dict[str, Any]:
         },
     ]
     return {
-        "machine": machine.to_json(),
+        "machine": asdict(machine),
         "tiers": tiers,
         "tier": choose_tier(),
         "memory_per_core_mb": memory_share_mb(Constraint("1s1c", 1.0, 1), machine),

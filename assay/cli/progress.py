@@ -92,7 +92,7 @@ class Progress:
         self.running.pop(job.key, None)
         self._finished += 1
         self.done += job.key not in self._known
-        status = event.row.get("status", "ok")
+        status = event.row.status if event.row else "ok"
         if status != "ok":
             self.failed[status] += 1
         if not self._quiet and (self._live is None or status != "ok"):
@@ -100,9 +100,9 @@ class Progress:
 
     def _line(self, name: str, status: str, row: Any) -> None:
         if status == "ok":
-            what = f"{row['metric']} {number(row['score'])} in {seconds(row['fit_s'])}"
+            what = f"{row.metric} {number(row.score)} in {seconds(row.fit_s)}"
         else:
-            what = f"{status}: {row.get('message', '')}".split("\n")[0][:160]
+            what = f"{status}: {row.message}".split("\n")[0][:160]
         text = visible(f"[{self.done}/{self.total}] {name}: {what}")
         if self._live is None:
             say(text, file=sys.stderr, flush=True)

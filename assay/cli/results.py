@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,9 @@ from assay.cli.output import (
 )
 from assay.errors import ConfigError
 from assay.files import read_tail
+
+if TYPE_CHECKING:
+    from assay.jobs.row import Row
 
 __all__ = ["register"]
 
@@ -86,11 +89,11 @@ def results(
       assay results --format json > rows.json
     """
     rows = open_store(store).rows()
-    rows = [row for row in rows if row["status"] != "ok"] if failed else rows
+    rows = [row for row in rows if row.status != "ok"] if failed else rows
     if not rows and format == "table":
         say(f"No job of {store} has {'failed' if failed else 'finished'} yet.")
     elif format == "json":
-        print_json(rows)
+        print_json([row.to_json() for row in rows])
     elif format == "csv":
         from assay.results.scores import write_rows_csv
 
@@ -114,13 +117,13 @@ def results(
         raise ConfigError(f"--format {format}: choose table, csv or json.")
 
 
-def _line(row: dict[str, Any]) -> list[Any]:
-    fold = row["fold"] if not row["repeat"] else f"{row['repeat']}.{row['fold']}"
-    memory = f"{row['peak_memory_mb']:.0f} MB"
-    message = short(row["message"])
+def _line(row: Row) -> list[Any]:
+    fold = row.fold if not row.repeat else f"{row.repeat}.{row.fold}"
+    memory = f"{row.peak_memory_mb:.0f} MB"
+    message = short(row.message)
     return [
-        row["key"][:10], row["framework"], row["task"], fold, row["constraint"], row["status"], row["metric"],
-        number(row["score"]), seconds(row["fit_s"]), memory, message,
+        row.key[:10], row.framework, row.task, fold, row.constraint, row.status, row.metric,
+        number(row.score), seconds(row.fit_s), memory, message,
     ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,6 +48,7 @@ from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.jobs.plan import Plan
+    from assay.jobs.row import Row
     from assay.runs.executors.local import Local
     from assay.runs.run import RunOptions
     from assay.settings import Settings
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
 __all__ = ["check_tier", "find_settings", "register", "run_with_progress", "store_words"]
 
 TIERS = ("auto", "strict", "landlock", "plain")
-Rows = list[dict[str, Any]]
 
 
 def register(app: typer.Typer) -> None:
@@ -248,10 +248,10 @@ def _show_results(jobs: Plan, store: Store, json: bool) -> bool:
     from assay.results.scores import long_rows
 
     planned = {job.key for job in jobs.jobs}
-    rows = [row for row in store.rows() if row["key"] in planned]
-    failed = [row for row in rows if row["status"] != "ok"]
+    rows = [row for row in store.rows() if row.key in planned]
+    failed = [row for row in rows if row.status != "ok"]
     if json:
-        print_json(rows)
+        print_json([row.to_json() for row in rows])
         for line in _not_applicable(jobs, "not run"):  # there is no row that could say so
             say(line, file=sys.stderr)
     else:
@@ -269,7 +269,7 @@ def _not_applicable(jobs: Plan, done: str) -> list[str]:
     ]
 
 
-def _hints(rows: Rows, failed: Rows, jobs: Plan, store: Store) -> None:
+def _hints(rows: list[Row], failed: list[Row], jobs: Plan, store: Store) -> None:
     from assay.api import count_stale
 
     where = store_words(store)
@@ -285,7 +285,7 @@ def _hints(rows: Rows, failed: Rows, jobs: Plan, store: Store) -> None:
     if stale:
         say(f"{stale} row(s) were made with another adapter or lock: run them again with --rerun-stale.")
     if failed:
-        say(f"{len(failed)} of {len(rows)} jobs failed. Why: assay explain {failed[0]['key'][:10]}{where}")
+        say(f"{len(failed)} of {len(rows)} jobs failed. Why: assay explain {failed[0].key[:10]}{where}")
     say(
         f"Results are in {_relative(store.folder.root)}. Next: assay results{where}, assay leaderboard{where}"
     )

@@ -17,14 +17,15 @@ from assay.data.split_spec import SplitSpec, parse_split
 from assay.data.splits import Splits, Strata
 from assay.data.table import Array, Table, missing_mask
 from assay.data.target import choose_classes, encode_target
-from assay.data.task import Column, TaskRequest, TaskType
+from assay.data.task import Column, TaskRequest
 from assay.errors import ConfigError, DataError
 from assay.plugins import suggest
+from assay.vocabulary import COLUMN_ROLES, TaskType
 
 __all__ = ["Draft", "draft_task", "given_splits", "pick_target", "strata_of"]
 
 TARGET_NAMES = ("target", "class", "label", "y")
-_ROLES = ("feature", "group", "time", "ignore")
+_ROLES = tuple(role for role in COLUMN_ROLES if role != "target")
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,11 @@ from typing import Any
 
 from assay.data.raw import RawTable, StringColumn
 from assay.data.sources import Loaded
-from assay.data.task import TaskRequest, TaskType
+from assay.data.task import TaskRequest
 from assay.errors import ConfigError, NotInstalled
 from assay.plugins import suggest
 from assay.settings import Settings
+from assay.vocabulary import TaskType
 
 __all__ = ["BUNDLED", "BundledSource"]
 

@@ -37,10 +37,11 @@ from assay.data.style import (
     study_labels,
 )
 from assay.data.table import MISSING_DATE, Array, Table, missing_mask
-from assay.data.task import Column, ColumnKind, Role
+from assay.data.task import Column
 from assay.data.written import Written
 from assay.errors import ConfigError, DataError
 from assay.plugins import suggest
+from assay.vocabulary import ColumnKind, ColumnRole
 
 __all__ = ["infer_table", "labels_of"]
 
@@ -97,7 +98,7 @@ def infer_table(raw: RawTable, declared: Mapping[str, Mapping[str, Any]], target
     columns, arrays, written = [], {}, Written()
     for part in parts:
         name = part.name if isinstance(part, _Labels) else part[0].name
-        role: Role = "target" if name == target else declared.get(name, {}).get("role", "feature")
+        role: ColumnRole = "target" if name == target else declared.get(name, {}).get("role", "feature")
         column, values = _values(part, style, written, role)
         if column.kind == "numeric" and role != "ignore":
             _refuse_infinite(column, values, raw.source)
@@ -108,7 +109,7 @@ def infer_table(raw: RawTable, declared: Mapping[str, Mapping[str, Any]], target
 
 
 def _values(
-    part: tuple[Column, Array] | _Labels, style: FileStyle, written: Written, role: Role
+    part: tuple[Column, Array] | _Labels, style: FileStyle, written: Written, role: ColumnRole
 ) -> tuple[Column, Array]:
     if not isinstance(part, _Labels):
         return part

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from assay.data.sources import Loaded, find_source
-from assay.data.task import Fold, Task, TaskRequest, TaskType
+from assay.data.task import Fold, Task, TaskRequest
 from assay.errors import ConfigError, DataError
 from assay.metrics import default_metrics
 from assay.settings import Settings
+from assay.vocabulary import TaskType
 
 if TYPE_CHECKING:
     from assay.data.build import Draft

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from assay.data.task import TaskRequest, TaskType
+from assay.data.task import TaskRequest
 from assay.plugins import lookup
 from assay.settings import Settings
+from assay.vocabulary import TaskType
 
 if TYPE_CHECKING:
     from assay.data.raw import RawTable

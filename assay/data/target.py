@@ -14,9 +14,10 @@ from assay.data.parse import sort_labels
 from assay.data.raw import TypedColumn
 from assay.data.sources import Loaded
 from assay.data.table import Array
-from assay.data.task import Column, TaskRequest, TaskType
+from assay.data.task import Column, TaskRequest
 from assay.errors import ConfigError, DataError
 from assay.plugins import suggest
+from assay.vocabulary import TaskType
 
 __all__ = ["choose_classes", "encode_target"]
 

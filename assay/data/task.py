@@ -6,13 +6,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-__all__ = ["Column", "ColumnKind", "Fold", "Role", "Task", "TaskRequest", "TaskType"]
+from assay.vocabulary import ColumnKind, ColumnRole, TaskType
 
-ColumnKind = Literal["numeric", "categorical", "boolean", "date", "text"]
-Role = Literal["feature", "target", "group", "time", "ignore"]
-TaskType = Literal["binary", "multiclass", "regression"]
+__all__ = ["Column", "Fold", "Task", "TaskRequest"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Column:
 
     name: str
     kind: ColumnKind
-    role: Role = "feature"
+    role: ColumnRole = "feature"
     categories: tuple[str, ...] = ()
     integer: bool = False
 

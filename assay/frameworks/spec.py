@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import ConfigError
 from assay.files import check_plain, read_bytes
 from assay.plugins import entry_point_names, suggest
+from assay.vocabulary import Role
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["FrameworkSpec", "Recipe", "builtin_names", "find_framework", "find_frameworks", "list_frameworks"]
 
 HERE = Path(__file__).resolve().parent
-ROLES = ("constant", "baseline", "framework", "model")
 FORMATS = ("npz", "csv", "parquet")
 # What lies beside a framework's own files.
 CODE_FILES = ("child.py", "contract.py", "tables.py", "encode.py", "adapter.py")
@@ -78,7 +78,7 @@ class FrameworkSpec:
     folder: Path
     home: Path
     description: str = ""
-    role: str = "framework"
+    role: Role = "framework"
     environment: str = "assay"
     lock: Path | None = None
     python: str = ""

@@ -14,12 +14,13 @@ from assay.errors import ConfigError
 from assay.files import read_toml
 from assay.frameworks.locks import find_version, locked_versions, set_names
 from assay.frameworks.spec import FrameworkSpec, Recipe
+from assay.vocabulary import Role, TaskType
 
 __all__ = ["NAME", "FrameworkFile", "read_folder"]
 
 NAME = r"[A-Za-z][A-Za-z0-9_\-]*"
 RECIPE = {"requires", "without", "build", "tools", "installer", "prepare"}
-TaskTypes = list[Literal["binary", "multiclass", "regression"]]
+TaskTypes = list[TaskType]
 
 
 class VersionKeys(BaseModel):
@@ -42,7 +43,7 @@ class FrameworkFile(VersionKeys):
     description: str = ""
     version: str = ""
     version_of: str = ""
-    role: Literal["constant", "baseline", "framework", "model"] = "framework"
+    role: Role = "framework"
     environment: Literal["assay", "own", "none"] = "assay"
     command: list[str] = []
     format: Literal["npz", "csv", "parquet"] = "npz"

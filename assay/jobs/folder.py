@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from assay.files import Read, is_number, make_record, read_json
+from assay.files import Read, is_number, make_record, read_bytes, read_json
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
-from assay.jobs.row import check_row
+from assay.jobs.row import Row
 
 __all__ = ["AttemptFolder", "JobFolder", "StoreFolder"]
 
@@ -44,9 +44,9 @@ class AttemptFolder:
         """Return the facts in `outcome.json`."""
         return read_json(self.outcome, self.root).then(Facts.from_json)
 
-    def read_verdict(self) -> Read[dict[str, Any]]:
+    def read_verdict(self) -> Read[Row]:
         """Return the row in `verdict.json`."""
-        return read_json(self.verdict, self.root).then(check_row)
+        return read_bytes(self.verdict, self.root).then(Row.from_json)
 
 
 class JobFolder:

@@ -13,6 +13,7 @@ from assay.errors import ConfigError
 from assay.files import make_record
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import Constraint
+from assay.vocabulary import TaskType
 
 __all__ = ["DEFAULT_SEED", "Job", "JobGroup", "job_seed"]
 
@@ -35,7 +36,7 @@ class Job:
     task: str
     task_id: str
     task_digest: str
-    type: str
+    type: TaskType
     metrics: tuple[str, ...]
     repeat: int
     fold: int

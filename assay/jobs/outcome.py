@@ -7,16 +7,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from assay.files import make_record
+from assay.jobs.circumstances import Circumstances
+from assay.vocabulary import Blindness, Status, Tier
 
-__all__ = ["FAILED", "STATUSES", "Facts", "PredictionCheck", "Status", "Verdict", "classify"]
+__all__ = ["Facts", "PredictionCheck", "Verdict", "classify"]
 
-Status = Literal[
-    "ok", "timeout", "memory", "crash", "disk", "error", "invalid_predictions", "setup", "data", "lost"
-]
-STATUSES: tuple[Status, ...] = (
-    "ok", "timeout", "memory", "crash", "disk", "error", "invalid_predictions", "setup", "data", "lost",
-)  # fmt: skip
-FAILED: tuple[Status, ...] = STATUSES[1:]
 MESSAGE_LENGTH = 4000
 AFTER_PREDICTIONS = ("timing", "export", "end")
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
@@ -41,8 +36,8 @@ class Facts:
     `memory_cgroup_peak_mb` also counts page cache.
     """
 
-    enforcement: str
-    blindness: str
+    enforcement: Tier | Literal[""]
+    blindness: Blindness | Literal[""]
     phase: str = "start"
     phases: Mapping[str, float] = field(default_factory=dict)
     wall_s: float = 0.0
@@ -70,11 +65,11 @@ class Facts:
     lost_reason: str = ""
     started_at: str = ""
     ended_at: str = ""
-    surroundings: Mapping[str, Any] = field(default_factory=dict)
+    circumstances: Circumstances = field(default_factory=Circumstances)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values for `outcome.json`."""
-        return {"schema": 1, **asdict(self)}
+        return {"schema": 2, **asdict(self)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Facts:
@@ -83,6 +78,8 @@ class Facts:
         Raises:
             ValueError: a field is of another type; the message names it.
         """
+        if value.get("schema") == 1:  # it called the circumstances by another name
+            value = {**value, "circumstances": value.get("surroundings", {})}
         return make_record(cls, value)
 
 

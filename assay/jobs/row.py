@@ -1,88 +1,173 @@
-"""The results row of a job as files hold it: which columns it has, and of which type. Pure."""
+"""The results row of a job: one typed record. JSON, the index, the scores table and the docs follow from it. Pure."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from typing import Any
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Annotated, Any, Literal, get_type_hints
 
-from assay.jobs.outcome import STATUSES
+from assay.vocabulary import Blindness, Role, Start, Status, TaskType, Tier
 
-__all__ = ["check_row"]
+__all__ = ["Row", "RowColumn", "row_columns", "row_schema"]
 
-TEXT = (str,)
-WHOLE = (int,)
-NUMBER = (int, float)
-YES_NO = (bool,)
-OBJECT = (dict,)
-NOTHING = (type(None),)
-
-# What every row has had since the first version.
-NEEDED: dict[str, tuple[type, ...]] = {
-    "key": TEXT, "attempt": WHOLE, "framework": TEXT, "version": TEXT, "params": OBJECT, "role": TEXT, "task": TEXT,
-    "task_id": TEXT, "task_digest": TEXT, "type": TEXT, "repeat": WHOLE, "fold": WHOLE, "constraint": TEXT,
-    "budget_s": NUMBER, "cores": WHOLE, "seed": WHOLE, "status": TEXT, "message": TEXT, "metric": TEXT,
-    "score": NUMBER + NOTHING, "scores": OBJECT, "higher_is_better": OBJECT, "fit_s": NUMBER + NOTHING,
-    "predict_s": NUMBER + NOTHING, "wall_s": NUMBER, "cpu_s": NUMBER, "peak_memory_mb": NUMBER,
-    "models_count": WHOLE + NOTHING, "inference_s": OBJECT, "constant_predictions": YES_NO, "enforcement": TEXT,
-    "blindness": TEXT, "contended": YES_NO, "start": TEXT, "started_at": TEXT, "framework_digest": TEXT,
-    "fold_digest": TEXT, "predictions_digest": TEXT, "origin": TEXT,
-}  # fmt: skip
-OPTIONAL: dict[str, tuple[type, ...]] = {
-    "meta_learning": TEXT, "run_seed": WHOLE, "notes": (list,), "phases": OBJECT, "memory_limit_mb": NUMBER,
-    "oom_kills": WHOLE, "disk_peak_mb": NUMBER, "has_oof": YES_NO, "has_trace": YES_NO, "network": YES_NO,
-    "neighbours": WHOLE, "host": TEXT, "ended_at": TEXT, "lock_digest": TEXT,
-}  # fmt: skip
-COLUMNS = {**NEEDED, **OPTIONAL}
-# Types of rows that were found good: most rows of a store are alike.
-_good: set[tuple[tuple[str, ...], tuple[type, ...]]] = set()
+SCHEMA = 2
 
 
-def check_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row; ValueError names the first column that is missing or not what it should be."""
-    types = (tuple(row), tuple(map(type, row.values())))
-    if types not in _good:
-        _check_types(row)
-        if len(_good) < 1000:
-            _good.add(types)
-    if row["status"] not in STATUSES:
-        raise ValueError(f"status is {row['status'][:40]!r}")
-    if row["attempt"] < 0 or not row["key"].isalnum():
-        raise ValueError(f"it names the attempt {row['attempt']} of the job {row['key'][:40]!r}")
-    for name, value in row.items():
-        if type(value) is float and not math.isfinite(value):
-            raise ValueError(f"{name} is {value}")
-    _check_items(row, "scores", _is_score)
-    _check_items(row, "inference_s", _is_finite)
-    _check_items(row, "phases", _is_finite)
-    _check_items(row, "higher_is_better", lambda value: type(value) is bool)
-    if not row["scores"].keys() <= row["higher_is_better"].keys():
-        raise ValueError("higher_is_better lacks a metric of scores")
-    if not all(size.isascii() and size.isdecimal() and len(size) < 10 for size in row["inference_s"]):
-        raise ValueError("inference_s is not by numbers of rows")
-    if not all(type(note) is str for note in row.get("notes", ())):
-        raise ValueError("notes are not texts")
-    return row
+@dataclass(frozen=True)
+class RowColumn:
+    """What a column of a results row holds, and whether the scores table has it too."""
+
+    text: str
+    in_scores: bool = False
 
 
-def _check_types(row: Mapping[str, Any]) -> None:
-    missing = [name for name in NEEDED if name not in row]
-    if missing:
-        raise ValueError(f"it has no column {missing[0]}")
-    for name, value in row.items():
-        if name in COLUMNS and type(value) not in COLUMNS[name]:
-            raise ValueError(f"{name} is {type(value).__name__} {str(value)[:40]!r}")
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """How a job ended: the record that every later stage reads.
+
+    Seconds and MiB at full precision; None where a number is not known. Columns with a default were added after the
+    first stores were written, so that rows of those stores can be read.
+    """
+
+    # Read by pydantic: 1 is not "1", and a number is finite. Columns of later versions are ignored.
+    __pydantic_config__ = {"strict": True, "allow_inf_nan": False, "extra": "ignore"}  # noqa: RUF012
+
+    schema: Annotated[int, RowColumn("the version of these columns")] = SCHEMA
+    key: Annotated[str, RowColumn("the job's key", True)]
+    attempt: Annotated[int, RowColumn("which attempt counts", True)]
+    framework: Annotated[str, RowColumn("the framework", True)]
+    version: Annotated[str, RowColumn("its version", True)]
+    params: Annotated[dict[str, object], RowColumn("its parameters; JSON in the scores table", True)]
+    meta_learning: Annotated[
+        str, RowColumn("`marked` or `excluded` if it learned from public data beforehand", True)
+    ] = ""
+    role: Annotated[Role, RowColumn("`constant`, `baseline`, `framework` or `model`", True)]
+    task: Annotated[str, RowColumn("the task", True)]
+    task_id: Annotated[str, RowColumn("where the task comes from, as `openml/t/31`", True)]
+    task_digest: Annotated[str, RowColumn("tells states of the same file apart", True)]
+    type: Annotated[TaskType, RowColumn("`binary`, `multiclass` or `regression`", True)]
+    repeat: Annotated[int, RowColumn("which repeat of the splits", True)]
+    fold: Annotated[int, RowColumn("which fold", True)]
+    constraint: Annotated[str, RowColumn("what the job was allowed, as the user wrote it", True)]
+    budget_s: Annotated[float, RowColumn("the time that the framework was given", True)]
+    cores: Annotated[int, RowColumn("the cores that it was given", True)]
+    seed: Annotated[int, RowColumn("the seed that it was given", True)]
+    run_seed: Annotated[int, RowColumn("the run's seed, from which the job's seed follows")] = 0
+    status: Annotated[Status, RowColumn("how it ended", True)]
+    message: Annotated[
+        str, RowColumn("why it failed; in the scores table also why a metric has no value", True)
+    ]
+    notes: Annotated[
+        tuple[str, ...], RowColumn("why a score is missing, or that another metric was optimised")
+    ] = ()
+    metric: Annotated[str, RowColumn("the metric that was to be optimised")]
+    score: Annotated[float | None, RowColumn("its value")]
+    scores: Annotated[dict[str, float | None], RowColumn("the values of all metrics, by name")]
+    higher_is_better: Annotated[dict[str, bool], RowColumn("the direction of each metric, by name")]
+    fit_s: Annotated[float | None, RowColumn("time of the fit phase", True)]
+    predict_s: Annotated[float | None, RowColumn("time of the predict phase", True)]
+    wall_s: Annotated[float, RowColumn("time of all phases", True)]
+    phases: Annotated[dict[str, float], RowColumn("time of each phase, by name")] = field(
+        default_factory=dict
+    )
+    cpu_s: Annotated[float, RowColumn("CPU time of the whole process tree", True)]
+    peak_memory_mb: Annotated[float, RowColumn("the highest memory use that was seen", True)]
+    memory_limit_mb: Annotated[float, RowColumn("the memory that it was allowed")] = 0
+    oom_kills: Annotated[int, RowColumn("processes that were killed for using too much memory")] = 0
+    disk_peak_mb: Annotated[float, RowColumn("what it wrote to disk")] = 0.0
+    models_count: Annotated[int | None, RowColumn("models trained, by the framework's account", True)]
+    has_oof: Annotated[bool, RowColumn("whether it left out-of-fold predictions of its models")] = False
+    has_trace: Annotated[bool, RowColumn("whether it left a trace of what it tried over time")] = False
+    inference_s: Annotated[dict[str, float], RowColumn("median seconds to predict a batch, by batch size")]
+    constant_predictions: Annotated[bool, RowColumn("whether every test row got the same prediction", True)]
+    enforcement: Annotated[
+        Tier | Literal[""], RowColumn("the [tier](../trust.md#tiers); empty if nothing ran", True)
+    ]
+    blindness: Annotated[
+        Blindness | Literal[""], RowColumn("how far blindness was enforced; empty if nothing ran", True)
+    ]
+    network: Annotated[
+        bool, RowColumn("whether it could use the network: it asked for it, or nothing forbids it here")
+    ] = False
+    start: Annotated[
+        Start | Literal[""], RowColumn("`cold`: in a fresh process; `warm`: forked from a nursery", True)
+    ]
+    contended: Annotated[bool, RowColumn("whether other work on the machine may have slowed it down", True)]
+    neighbours: Annotated[int, RowColumn("jobs of the same run beside it")] = 0
+    host: Annotated[str, RowColumn("the machine")] = ""
+    started_at: Annotated[str, RowColumn("when it started (UTC)")]
+    ended_at: Annotated[str, RowColumn("when it ended (UTC)")] = ""
+    framework_digest: Annotated[str, RowColumn("of the adapter and its settings; it tells stale rows")]
+    lock_digest: Annotated[str, RowColumn("of the packages in its environment")] = ""
+    fold_digest: Annotated[str, RowColumn("of the training rows and test features")]
+    predictions_digest: Annotated[str, RowColumn("of the predictions that were scored")]
+    origin: Annotated[str, RowColumn("`assay`, or where the row came from", True)]
+
+    def __post_init__(self) -> None:
+        if self.schema > SCHEMA:
+            raise ValueError(f"schema is {self.schema}: a later version of Assay wrote it")
+        if self.attempt < 0 or not self.key.isalnum():  # they become names of folders
+            raise ValueError(f"it names the attempt {self.attempt} of the job {self.key[:40]!r}")
+        if not self.scores.keys() <= self.higher_is_better.keys():
+            raise ValueError("higher_is_better lacks a metric of scores")
+        for size in self.inference_s:
+            if not (size.isascii() and size.isdecimal() and len(size) < 10):
+                raise ValueError("inference_s is not by numbers of rows")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values, one key per column."""
+        return {**self.__dict__, "notes": list(self.notes)}
+
+    @classmethod
+    def from_json(cls, value: str | bytes | Mapping[str, Any]) -> Row:
+        """Make a row from JSON, as text or as what `to_json` returned.
+
+        Raises:
+            ValueError: a column is missing, of another type, or contradicts another; the message names it.
+        """
+        from pydantic import ValidationError
+
+        text = value if isinstance(value, (str, bytes)) else json.dumps(value)
+        try:
+            return _reader()(text)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            where = ".".join(str(part)[:40] for part in problem["loc"])
+            raise ValueError(f"{where}: {problem['msg']}"[:300].removeprefix(": ")) from None
 
 
-def _check_items(row: Mapping[str, Any], name: str, is_good: Callable[[Any], bool]) -> None:
-    for key, value in row.get(name, {}).items():
-        if not is_good(value):
-            raise ValueError(f"{name} has {str(value)[:40]!r} for {key[:40]!r}")
+@cache
+def _reader() -> Callable[[str | bytes], Row]:
+    # Pydantic parses and checks in one pass, in a fifth of the time that Python code takes; its import is not on the
+    # way to planning.
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Row).validator.validate_json
 
 
-def _is_finite(value: Any) -> bool:
-    return type(value) is int or (type(value) is float and math.isfinite(value))
+def row_columns() -> Iterator[tuple[str, RowColumn]]:
+    """Yield the name of each column of a row, in order, with what it holds."""
+    hints = get_type_hints(Row, include_extras=True)
+    for column in fields(Row):
+        yield column.name, hints[column.name].__metadata__[0]
 
 
-def _is_score(value: Any) -> bool:
-    return value is None or _is_finite(value)
+def row_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a row."""
+    from pydantic import TypeAdapter
+
+    schema = TypeAdapter(Row).json_schema()
+    texts = dict(row_columns())
+    properties = {
+        name: {"description": texts[name].text, **{key: part for key, part in kind.items() if key != "title"}}
+        for name, kind in schema["properties"].items()
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A results row of Assay",
+        "type": "object",
+        "properties": properties,
+        "required": sorted(schema["required"]),
+    }

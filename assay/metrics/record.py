@@ -8,6 +8,7 @@ from math import inf
 from typing import Any, Literal, TypeVar, get_args
 
 from assay.errors import ConfigError, UserError
+from assay.vocabulary import TASK_TYPES, TaskType
 
 __all__ = [
     "FailedMetric",
@@ -15,7 +16,6 @@ __all__ = [
     "Metric",
     "MetricFunction",
     "Needs",
-    "TaskType",
     "UndefinedMetric",
     "measure",
     "metric_of",
@@ -23,7 +23,6 @@ __all__ = [
 
 Needs = Literal["labels", "probabilities", "values"]
 Kind = Literal["additive", "ratio", "rank", "generic"]
-TaskType = Literal["binary", "multiclass", "regression"]
 MetricFunction = Callable[..., float]
 F = TypeVar("F", bound=MetricFunction)
 
@@ -74,7 +73,7 @@ class Metric:
                 f"Metric '{self.name}': higher_is_better is {self.higher_is_better!r}; use True or False."
             )
         _check_one_of(self, "needs", [self.needs], get_args(Needs))
-        _check_one_of(self, "types", self.types, get_args(TaskType))
+        _check_one_of(self, "types", self.types, TASK_TYPES)
         _check_one_of(self, "kind", [self.kind], get_args(Kind))
         if not self.low < self.high:
             raise ConfigError(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import DataError
 from assay.metrics.own import call_own
-from assay.metrics.record import Metric, TaskType, UndefinedMetric
+from assay.metrics.record import Metric, UndefinedMetric
 from assay.metrics.registry import BUILTIN, check_type, get_metric
+from assay.vocabulary import TaskType
 
 if TYPE_CHECKING:
     import numpy as np

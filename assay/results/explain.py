@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.errors import StoreError
 from assay.files import read_tail
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
+from assay.jobs.row import Row
 from assay.results.judge import phase_limits
 from assay.store.store import Store, is_held
 
@@ -27,7 +27,7 @@ class Explanation:
     job: Job
     folder: AttemptFolder
     state: str
-    row: dict[str, Any]
+    row: Row | None
     facts: Facts | None
     attempts: int
     limits_s: Mapping[str, float]
@@ -42,12 +42,12 @@ def explain(store: Store, key: str) -> Explanation:
     folder = store.folder.job(whole)
     attempts = folder.attempts()
     attempt = folder.attempt(max(1, state.attempt))
-    row = store.row(whole) or {}
+    row = store.row(whole)
     held = is_held(attempt)
     if state.state == "running" and held:
-        row = {}  # it runs again: what is told is of this attempt
-    elif row:
-        attempt = folder.attempt(row["attempt"])
+        row = None  # it runs again: what is told is of this attempt
+    elif row is not None:
+        attempt = folder.attempt(row.attempt)
     facts = attempt.read_facts().value
     name = "pending" if state.state == "running" and not held else state.state
     described = folder.read_job()
@@ -66,7 +66,7 @@ def explain(store: Store, key: str) -> Explanation:
         attempts=len(attempts),
         limits_s=phase_limits(job, attempt),
         log=_last_lines(attempt),
-        remedy=_remedy(row.get("status", name), job, facts, attempt, where),
+        remedy=_remedy(row.status if row else name, job, facts, attempt, where),
     )
 
 

@@ -16,14 +16,13 @@ from assay.jobs.constraint import LIMITED
 from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts, PredictionCheck, Verdict, classify
-from assay.jobs.row import check_row
+from assay.jobs.row import Row
 from assay.metrics import get_metric, score
 from assay.metrics.own import is_own
 from assay.results.without_oof import NO_OOF
 from assay.runs.folds import Question, read_question
 
 __all__ = [
-    "CONTENDED",
     "Judged",
     "Judgement",
     "judge",
@@ -36,9 +35,6 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 PREDICTION_FILES = ("predictions.npz", "predictions.csv")
-# A row is contended when its cores were shared, more than 5 % of the time was stolen by the hypervisor, or some
-# process on the machine waited for a core for more than half of the time.
-CONTENDED = {"steal": 0.05, "cpu_pressure": 0.5}
 
 
 @dataclass(frozen=True)
@@ -56,13 +52,11 @@ class Judged:
 class Judgement:
     """The row of an attempt, and what is wrong with the files it was made from: empty when nothing is."""
 
-    row: dict[str, Any]
+    row: Row
     damage: str = ""
 
 
-def judge_attempt(
-    store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool = False
-) -> dict[str, Any]:
+def judge_attempt(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool = False) -> Row:
     """Classify an attempt, score it, keep the row in `verdict.json` and return it.
 
     A metric that is a function in somebody's file runs only with `own_metrics`, that is when the user named it in
@@ -70,7 +64,7 @@ def judge_attempt(
     """
     row = judge(store, job, folder, own_metrics).row
     with contextlib.suppress(IsADirectoryError):  # the index has the row, and `verify` names the folder
-        write_json(folder.verdict, row)
+        write_json(folder.verdict, row.to_json())
     return row
 
 
@@ -84,7 +78,8 @@ def judge(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool
     facts = found.value or Facts("", "", lost_reason=f"Its facts are gone: {found.sentence}.")
     try:
         row, damage = _row(store, job, folder, facts, own_metrics)
-        return Judgement(check_row(row), found.sentence or damage)
+        # Read back at once: a row that is written can be read again.
+        return Judgement(Row.from_json(row.to_json()), found.sentence or damage)
     # The one place where any failure becomes a row: nothing that a child wrote may end the run of all other jobs.
     except Exception as error:
         _log.info("%s could not be judged.", job.key, exc_info=True)
@@ -94,25 +89,31 @@ def judge(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool
 
 def _row(
     store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts, own_metrics: bool
-) -> tuple[dict[str, Any], str]:
+) -> tuple[Row, str]:
     trusted = tuple(name for name in job.metrics if own_metrics or not is_own(name))
     judged, damage = _judge(store, job, folder, facts, trusted)
-    before = folder.read_verdict().value or {} if len(trusted) < len(job.metrics) else {}
-    kept = {name: before.get("scores", {}).get(name) for name in job.metrics if name not in trusted}
-    ways = {name: before.get("higher_is_better", {}).get(name, True) for name in kept}
-    reasons = tuple(
-        note for note in before.get("notes", ()) if note.startswith(tuple(f"{name}: " for name in kept))
-    )
-    judged = replace(
+    if len(trusted) < len(job.metrics):
+        untrusted = [name for name in job.metrics if name not in trusted]
+        judged = _with_earlier_scores(judged, folder.read_verdict().value, untrusted)
+    scores = {name: judged.scores.get(name) for name in job.metrics}
+    return make_row(job, folder, facts, replace(judged, scores=scores)), damage
+
+
+def _with_earlier_scores(judged: Judged, earlier: Row | None, metrics: Sequence[str]) -> Judged:
+    """Take the scores by these metrics, and the notes about them, from an earlier row of the same attempt."""
+    scores = {name: earlier.scores.get(name) if earlier else None for name in metrics}
+    directions = {name: earlier.higher_is_better.get(name, True) if earlier else True for name in metrics}
+    beginnings = tuple(f"{name}: " for name in metrics)
+    notes = [note for note in (earlier.notes if earlier else ()) if note.startswith(beginnings)]
+    return replace(
         judged,
-        notes=(*judged.notes, *reasons),
-        scores={name: judged.scores.get(name, kept.get(name)) for name in job.metrics},
-        higher_is_better={**judged.higher_is_better, **ways},
+        notes=(*judged.notes, *notes),
+        scores={**judged.scores, **scores},
+        higher_is_better={**judged.higher_is_better, **directions},
     )
-    return make_row(job, folder, facts, judged), damage
 
 
-def _row_without_scores(job: Job, folder: AttemptFolder, reason: str) -> dict[str, Any]:
+def _row_without_scores(job: Job, folder: AttemptFolder, reason: str) -> Row:
     facts = Facts("", "", lost_reason=reason)
     nothing = dict.fromkeys(job.metrics)
     judged = Judged(Verdict("lost", reason), nothing, dict.fromkeys(job.metrics, True), False, ())
@@ -126,15 +127,14 @@ def _judge(
     notes: tuple[str, ...] = ()
     scores: dict[str, float | None] = dict.fromkeys(metrics)
     damage = ""
-    if fold := _text(facts.surroundings, "fold_digest"):
+    if fold := facts.circumstances.fold_digest:
         question = read_question(store, job.task_digest, fold)
         damage = question.sentence
         if question.value is not None:
             predictions, check = _read(folder, question.value)
         elif _has_predictions(folder):
             facts = replace(facts, lost_reason=f"Its predictions cannot be scored: {damage}.")
-    role = _text(facts.surroundings, "role") or "framework"
-    verdict = classify(facts, check, phase_limits(job, folder), role)
+    verdict = classify(facts, check, phase_limits(job, folder), facts.circumstances.role)
     if verdict.status == "ok" and predictions is not None and question.value is not None:
         scores, notes = score_predictions(predictions, question.value.y, question.value.task, metrics)
     optimised = facts.report.get("optimised")
@@ -200,65 +200,65 @@ def score_predictions(
     return scores, tuple(notes)
 
 
-def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: Judged) -> dict[str, Any]:
-    """Return the results row of a job: one flat record, all numbers at full precision."""
-    around, report = facts.surroundings, facts.report
+def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: Judged) -> Row:
+    """Return the results row of a job."""
+    circumstances = facts.circumstances
     first = job.metrics[0]
-    return {
-        "key": job.key,
-        "attempt": folder.number,
-        "framework": job.framework,
-        "version": job.version,
-        "params": dict(job.params),
-        "role": _text(around, "role") or "framework",
-        "meta_learning": _text(around, "meta_learning"),
-        "task": job.task,
-        "task_id": job.task_id,
-        "task_digest": job.task_digest,
-        "type": job.type,
-        "repeat": job.repeat,
-        "fold": job.fold,
-        "constraint": job.constraint.name,
-        "budget_s": job.constraint.time_s,
-        "cores": job.constraint.cores,
-        "seed": job.seed,
-        "run_seed": job.run_seed,
-        "status": judged.verdict.status,
-        "message": judged.verdict.message,
-        "notes": list(judged.notes),
-        "metric": first,
-        "score": judged.scores.get(first),
-        "scores": dict(judged.scores),
-        "higher_is_better": {name: judged.higher_is_better[name] for name in job.metrics},
-        "fit_s": _phase(facts, "fit"),
-        "predict_s": _phase(facts, "predict"),
-        "wall_s": facts.wall_s,
-        "phases": dict(facts.phases),
-        "cpu_s": facts.cpu_s,
-        "peak_memory_mb": facts.memory_peak_mb,
-        "memory_limit_mb": facts.memory_limit_mb,
-        "oom_kills": facts.oom_kills,
-        "disk_peak_mb": facts.disk_peak_mb,
-        "models_count": _count(report.get("models_count")),
-        "has_oof": is_regular(folder.out / "oof.npz", folder.root),
-        "has_trace": is_regular(folder.out / "artifacts" / "trace.json", folder.root),
-        "inference_s": _timing(report),
-        "constant_predictions": judged.constant,
-        "enforcement": facts.enforcement,
-        "blindness": facts.blindness,
-        "network": bool(around.get("network", False)),
-        "start": _text(around, "start"),
-        "contended": _is_contended(around),
-        "neighbours": _count(around.get("neighbours")) or 0,
-        "host": _text(_object(around.get("machine")), "host"),
-        "started_at": facts.started_at,
-        "ended_at": facts.ended_at,
-        "framework_digest": _text(around, "framework_digest"),
-        "lock_digest": _text(around, "lock_digest"),
-        "fold_digest": _text(around, "fold_digest"),
-        "predictions_digest": predictions_digest(folder),
-        "origin": "assay",
-    }
+    return Row(
+        key=job.key,
+        attempt=folder.number,
+        framework=job.framework,
+        version=job.version,
+        params=dict(job.params),
+        role=circumstances.role,
+        meta_learning=circumstances.meta_learning,
+        task=job.task,
+        task_id=job.task_id,
+        task_digest=job.task_digest,
+        type=job.type,
+        repeat=job.repeat,
+        fold=job.fold,
+        constraint=job.constraint.name,
+        budget_s=job.constraint.time_s,
+        cores=job.constraint.cores,
+        seed=job.seed,
+        run_seed=job.run_seed,
+        status=judged.verdict.status,
+        message=judged.verdict.message,
+        notes=judged.notes,
+        metric=first,
+        score=judged.scores.get(first),
+        scores=dict(judged.scores),
+        higher_is_better={name: judged.higher_is_better[name] for name in job.metrics},
+        fit_s=_phase(facts, "fit"),
+        predict_s=_phase(facts, "predict"),
+        wall_s=facts.wall_s,
+        phases=dict(facts.phases),
+        cpu_s=facts.cpu_s,
+        peak_memory_mb=facts.memory_peak_mb,
+        memory_limit_mb=facts.memory_limit_mb,
+        oom_kills=facts.oom_kills,
+        disk_peak_mb=facts.disk_peak_mb,
+        models_count=_count(facts.report.get("models_count")),
+        has_oof=is_regular(folder.out / "oof.npz", folder.root),
+        has_trace=is_regular(folder.out / "artifacts" / "trace.json", folder.root),
+        inference_s=_timing(facts.report),
+        constant_predictions=judged.constant,
+        enforcement=facts.enforcement,
+        blindness=facts.blindness,
+        network=circumstances.network,
+        start=circumstances.start,
+        contended=circumstances.is_contended,
+        neighbours=circumstances.neighbours,
+        host=circumstances.machine.host if circumstances.machine else "",
+        started_at=facts.started_at,
+        ended_at=facts.ended_at,
+        framework_digest=circumstances.framework_digest,
+        lock_digest=circumstances.lock_digest,
+        fold_digest=circumstances.fold_digest,
+        predictions_digest=predictions_digest(folder),
+        origin="assay",
+    )
 
 
 def _phase(facts: Facts, phase: str) -> float | None:
@@ -288,15 +288,6 @@ def _count(said: Any) -> int | None:
     return said if type(said) is int and _number(said) is not None else None
 
 
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _text(said: Mapping[str, Any], name: str) -> str:
-    value = said.get(name)
-    return value if isinstance(value, str) else ""
-
-
 def _timing(report: Mapping[str, Any]) -> dict[str, float]:
     timing = report.get("timing")
     if not isinstance(timing, Mapping):
@@ -307,11 +298,6 @@ def _timing(report: Mapping[str, Any]) -> dict[str, float]:
         if is_number(size) and isinstance(entry, Mapping)
     }
     return {size: value for size, value in found.items() if value is not None}
-
-
-def _is_contended(around: Mapping[str, Any]) -> bool:
-    busy = any((_number(around.get(name)) or 0.0) > limit for name, limit in CONTENDED.items())
-    return bool(around.get("cores_shared")) or busy
 
 
 def predictions_digest(folder: AttemptFolder) -> str:

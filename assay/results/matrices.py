@@ -11,6 +11,7 @@ from typing import Any
 from assay.errors import DataError
 from assay.files import ArrayLimits, is_number, make_record, read_json, read_npy, read_npz
 from assay.jobs.folder import AttemptFolder, StoreFolder
+from assay.jobs.row import Row
 from assay.results.formats.read_table import find_delimiter, read_csv
 
 __all__ = ["Matrix", "read_array", "read_job_matrices", "read_matrix"]
@@ -56,14 +57,12 @@ def read_matrix(path: Path) -> Matrix:
         raise DataError(f"{path}: {error}") from None
 
 
-def read_job_matrices(
-    folder: StoreFolder, rows: Iterable[Mapping[str, Any]]
-) -> Iterator[tuple[Mapping[str, Any], Matrix, str]]:
+def read_job_matrices(folder: StoreFolder, rows: Iterable[Row]) -> Iterator[tuple[Row, Matrix, str]]:
     """Yield each row that has predictions of its models, with them, and the model it predicts with where it told."""
     for row in rows:
-        if not row.get("has_oof") or row["status"] != "ok":
+        if not row.has_oof or row.status != "ok":
             continue
-        attempt = folder.job(row["key"]).attempt(row["attempt"])
+        attempt = folder.job(row.key).attempt(row.attempt)
         facts = attempt.read_facts().value
         try:
             matrix = _of_job(attempt.path)

@@ -1,22 +1,6 @@
-"""THE scores table: one row per job and metric, long. Failed jobs stay in it, with an empty value.
+"""The scores table: one row per job and metric, in long format. Failed jobs stay in it, with an empty value.
 
-| column | is |
-|---|---|
-| key, attempt | the job, and which attempt counts |
-| framework, version, params | who; params as JSON |
-| role, meta_learning | constant, baseline, framework, model; `marked` or `excluded` if it learned beforehand |
-| task, task_id, task_digest, type | what was learned; the digest tells states of a file apart |
-| repeat, fold | which split |
-| constraint, budget_s, cores | what it was allowed |
-| seed | what the framework was given |
-| status, message | how it ended; of a job that ended well, why this metric has no value |
-| metric, value, higher_is_better | the score, in the metric's own direction, full precision |
-| optimised | whether this metric is the one frameworks were asked to optimise |
-| fit_s, predict_s, wall_s, cpu_s, peak_memory_mb | what it took |
-| row_s | seconds of inference per row, in the largest batch that was timed |
-| models_count, constant_predictions | what it did |
-| enforcement, blindness, contended, start | under which conditions |
-| origin | `assay`, or where a foreign row came from |
+Its columns are those of a results row that are marked for it (assay/jobs/row.py), and those in `MADE`.
 """
 
 from __future__ import annotations
@@ -24,84 +8,132 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TextIO
 
+from assay.errors import DataError
 from assay.files import visible
+from assay.jobs.row import Row, row_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "COLUMNS", "NOT_ITS_OWN", "base_constraint", "folded", "inference_table", "long_rows", "scores_table",
-    "write_rows_csv",
+    "COLUMNS", "MADE", "NOT_ITS_OWN", "base_constraint", "check_scores", "folded", "inference_table", "long_rows",
+    "scores_table", "write_rows_csv",
 ]  # fmt: skip
 
 # Statuses that are not the framework's result: such rows are neither imputed nor ranked, only counted.
 NOT_ITS_OWN = ("setup", "data", "lost")
-COLUMNS = (
-    "key", "attempt", "framework", "version", "params", "meta_learning", "role", "task", "task_id", "task_digest",
-    "type", "repeat", "fold", "constraint", "budget_s", "cores", "seed", "status", "message", "metric", "value",
-    "higher_is_better", "optimised", "fit_s", "predict_s", "row_s", "wall_s", "cpu_s", "peak_memory_mb", "models_count",
-    "constant_predictions", "enforcement", "blindness", "contended", "start", "origin",
-)  # fmt: skip
+# What the table has in place of a row's `metric`, `score`, `scores`, `higher_is_better` and `inference_s`.
+MADE = {
+    "metric": "the metric",
+    "value": "its value, in the metric's own direction and at full precision",
+    "higher_is_better": "the metric's direction",
+    "optimised": "whether frameworks were asked to optimise this metric",
+    "row_s": "seconds of inference per row, in the largest batch that was timed",
+}
 # Amazon's volume types: what AMLB's constraints of one time and number of cores differ in.
 VOLUME = re.compile(r"(?<=c)_(?:gp2|gp3|io1|io2|st1|sc1|standard)$")
-MADE = {"params", "meta_learning", "metric", "value", "higher_is_better", "optimised", "row_s"}
-SAME = tuple(name for name in COLUMNS if name not in MADE)
 
 
-def long_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _columns() -> Iterator[str]:
+    for name, column in row_columns():
+        if name == "metric":
+            yield from ("metric", "value", "higher_is_better", "optimised")
+        elif column.in_scores:
+            yield name
+        if name == "predict_s":
+            yield "row_s"
+
+
+COLUMNS = tuple(_columns())
+SAME = tuple(name for name in COLUMNS if name not in MADE and name not in ("params", "message"))
+NUMBERS = ("repeat", "fold", "budget_s", "value", "fit_s", "predict_s", "row_s")
+
+
+def long_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Turn results rows into one record per job and metric."""
     out = []
     for row in rows:
-        same = {name: row[name] for name in SAME}
-        same["meta_learning"] = row.get("meta_learning", "")  # rows of the first version have none
-        same["row_s"] = _seconds_per_row(row["inference_s"])
-        same["params"] = json.dumps(row["params"], sort_keys=True)
-        for metric, value in row["scores"].items():
-            higher = row["higher_is_better"][metric]
-            said = {
+        same = {name: getattr(row, name) for name in SAME}
+        same["row_s"] = _seconds_per_row(row.inference_s)
+        same["params"] = json.dumps(row.params, sort_keys=True)
+        for metric, value in row.scores.items():
+            made = {
                 "metric": metric,
                 "value": value,
-                "higher_is_better": higher,
-                "optimised": metric == row["metric"],
-                "message": row["message"] or (_why_missing(row, metric) if value is None else ""),
+                "higher_is_better": row.higher_is_better[metric],
+                "optimised": metric == row.metric,
+                "message": _message(row, metric),
             }
-            out.append({**same, **said})
+            out.append({**same, **made})
     return out
 
 
-def _why_missing(row: Mapping[str, Any], metric: str) -> str:
-    """Return what a job's notes say of a metric that has no value."""
+def _message(row: Row, metric: str) -> str:
+    """Return how the job failed; of one that did not, what its notes say of a metric that has no value."""
+    if row.message or row.scores[metric] is not None:
+        return row.message
     begins = f"{metric}: "
-    return next((note.removeprefix(begins) for note in row.get("notes", ()) if note.startswith(begins)), "")
+    return next((note.removeprefix(begins) for note in row.notes if note.startswith(begins)), "")
 
 
 def _seconds_per_row(inference_s: Mapping[str, float]) -> float | None:
-    known = {int(batch): seconds for batch, seconds in inference_s.items() if int(batch)}
-    return known[max(known)] / max(known) if known else None
+    largest = max(inference_s, key=int, default="0")
+    return inference_s[largest] / int(largest) if int(largest) else None
 
 
-def scores_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def scores_table(rows: Sequence[Row]) -> pd.DataFrame:
     """Return the scores table as a DataFrame with the documented columns, also when there are no rows."""
     import pandas as pd
 
-    return pd.DataFrame(long_rows(rows), columns=list(COLUMNS))
+    # Column by column, and repeated as arrays: several times faster than a dictionary for each job and metric.
+    counts = [len(row.scores) for row in rows]
+    cells = [(row, metric, value) for row in rows for metric, value in row.scores.items()]
+    made: dict[str, list[Any]] = {
+        "metric": [metric for _, metric, _ in cells],
+        "value": [value for _, _, value in cells],
+        "higher_is_better": [row.higher_is_better[metric] for row, metric, _ in cells],
+        "optimised": [metric == row.metric for row, metric, _ in cells],
+        "message": [_message(row, metric) for row, metric, _ in cells],
+    }
+    by_job: dict[str, Iterable[Any]] = {name: map(attrgetter(name), rows) for name in SAME}
+    by_job["row_s"] = [_seconds_per_row(row.inference_s) for row in rows]
+    by_job["params"] = [json.dumps(row.params, sort_keys=True) if row.params else "{}" for row in rows]
+    columns = {name: pd.Series(list(values)).repeat(counts).array for name, values in by_job.items()}
+    return pd.DataFrame({name: columns.get(name, made.get(name)) for name in COLUMNS}, columns=list(COLUMNS))
 
 
-def inference_table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+def check_scores(table: pd.DataFrame, source: str) -> None:
+    """Check that a table has the columns of the scores table, and numbers where it must.
+
+    Raises:
+        DataError: the message names the source, the column and its type.
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    missing = [name for name in COLUMNS if name not in table]
+    if missing:
+        raise DataError(f"{source} is not a scores table: it has no column {', '.join(missing)}.")
+    for name in NUMBERS:
+        if not is_numeric_dtype(table[name]) and table[name].notna().any():
+            raise DataError(f"{source}: the column {name} holds {table[name].dtype}, not numbers.")
+
+
+def inference_table(rows: Iterable[Row]) -> pd.DataFrame:
     """Return seconds of inference, one row per job and batch size: framework, task, batch, seconds."""
     import pandas as pd
 
-    found = [
-        (row["framework"], row["task"], int(batch), seconds)
+    timings = [
+        (row.framework, row.task, int(batch), seconds)
         for row in rows
-        if row["status"] == "ok"
-        for batch, seconds in row["inference_s"].items()
+        if row.status == "ok"
+        for batch, seconds in row.inference_s.items()
         if int(batch)
     ]
-    return pd.DataFrame(found, columns=["framework", "task", "batch", "seconds"])
+    return pd.DataFrame(timings, columns=["framework", "task", "batch", "seconds"])
 
 
 def base_constraint(name: str) -> str:
@@ -114,13 +146,12 @@ def folded(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower())
 
 
-def write_rows_csv(file: TextIO, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_rows_csv(file: TextIO, rows: Iterable[Row]) -> None:
     """Write results rows, one per job, as CSV; what is not flat is JSON, and control characters are escaped."""
-    names = list(rows[0]) if rows else ["key"]
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(names)
+    writer.writerow(name for name, _ in row_columns())
     for row in rows:
-        writer.writerow([_cell(row.get(name)) for name in names])
+        writer.writerow(_cell(value) for value in row.to_json().values())
 
 
 def _cell(value: Any) -> Any:

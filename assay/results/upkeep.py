@@ -15,12 +15,16 @@ from assay.errors import StoreError
 from assay.files import copy_tree, read_bytes, remove_tree, replace_file, write_replace
 from assay.jobs.folder import AttemptFolder, JobFolder, StoreFolder
 from assay.jobs.job import Job
+from assay.jobs.row import Row
 from assay.results.judge import judge, judge_attempt, predictions_digest
-from assay.store.store import Store, is_held
+from assay.store.store import State, Store, is_held
 
 __all__ = ["Merged", "Rebuilt", "merge", "rebuild", "verify"]
 
 MOST_FILE_BYTES = 2**30  # of a truth or a task's description
+# The same predictions give scores that differ in their last digits on another processor or with another numpy, which
+# add in another order; a different prediction changes far more than this share of a score.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -85,24 +89,24 @@ def _jobs(folder: StoreFolder, problems: list[str]) -> Iterator[tuple[Job, list[
             problems.append(f"{key}: {found.sentence}; the job is left out.")
 
 
-def _judge_or_keep(
-    folder: StoreFolder, job: Job, attempt: AttemptFolder, problems: list[str]
-) -> dict[str, Any]:
+def _judge_or_keep(folder: StoreFolder, job: Job, attempt: AttemptFolder, problems: list[str]) -> Row:
     """Judge an attempt; where a file that is needed for it is gone or damaged, an earlier verdict stands."""
     before = attempt.read_verdict()
     if before.problem and not before.is_missing:
         problems.append(f"{job.key}: {before.sentence}; it is made again.")
-    damage = judge(folder, job, attempt).damage
-    if damage and before.value is not None and _is_of(before.value, job, attempt):
-        problems.append(f"{job.key}: {damage}; its earlier row is kept.")
-        return before.value
-    if damage:
-        problems.append(f"{job.key}: {damage}; its row is `lost`.")
+    again = judge(folder, job, attempt)
+    if before.value is not None and _is_of(before.value, job, attempt):
+        if again.damage:
+            problems.append(f"{job.key}: {again.damage}; its earlier row is kept.")
+        if again.damage or not differences(before.value, again.row):
+            return before.value
+    if again.damage:
+        problems.append(f"{job.key}: {again.damage}; its row is `lost`.")
     return judge_attempt(folder, job, attempt)
 
 
-def _is_of(row: dict[str, Any], job: Job, attempt: AttemptFolder) -> bool:
-    return bool(row["key"] == job.key and row["attempt"] == attempt.number)
+def _is_of(row: Row, job: Job, attempt: AttemptFolder) -> bool:
+    return row.key == job.key and row.attempt == attempt.number
 
 
 def verify(store: Store) -> list[str]:
@@ -119,7 +123,7 @@ def verify(store: Store) -> list[str]:
     return problems
 
 
-def _stray_problems(store: Store, key: str, states: dict[str, Any]) -> Iterator[str]:
+def _stray_problems(store: Store, key: str, states: dict[str, State]) -> Iterator[str]:
     """Yield what is wrong with a job apart from its row."""
     folder = store.folder.job(key)
     attempts = folder.attempts()
@@ -133,16 +137,16 @@ def _stray_problems(store: Store, key: str, states: dict[str, Any]) -> Iterator[
         yield f"{job.sentence}."
 
 
-def _problems(folder: StoreFolder, row: dict[str, Any]) -> Iterator[str]:
-    job_folder = folder.job(row["key"])
-    attempt = job_folder.attempt(row["attempt"])
+def _problems(folder: StoreFolder, row: Row) -> Iterator[str]:
+    job_folder = folder.job(row.key)
+    attempt = job_folder.attempt(row.attempt)
     job = job_folder.read_job()
     if job.is_missing or not attempt.is_complete:
         yield "its folder or its facts are gone."
         return
     if job.value is None:
         return  # named with the jobs on disk
-    if predictions_digest(attempt) != row["predictions_digest"]:
+    if predictions_digest(attempt) != row.predictions_digest:
         yield f"its predictions in {attempt.out} are not those that were scored."
         return
     stored = attempt.read_verdict()
@@ -154,9 +158,22 @@ def _problems(folder: StoreFolder, row: dict[str, Any]) -> Iterator[str]:
         return
     if stored.value is not None and stored.value != row:
         yield "the index and verdict.json differ; run `assay store rebuild`."
-    if again.row != row:
-        different = sorted(name for name in row if again.row.get(name) != row[name])
+    if different := differences(row, again.row):
         yield f"judged again, it differs in {', '.join(different)}."
+
+
+def differences(before: Row, now: Row) -> list[str]:
+    """Return the columns in which two rows of an attempt differ by more than rounding."""
+    old, new = before.to_json(), now.to_json()
+    return sorted(name for name in old if not _is_same(old[name], new[name]))
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    if isinstance(old, float) and isinstance(new, float):
+        return old == new or abs(old - new) <= ROUNDING * max(abs(old), abs(new))
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(_is_same(old[name], new[name]) for name in old)
+    return bool(old == new)
 
 
 def merge(store: Store, other: Store) -> Merged:
@@ -176,19 +193,19 @@ def merge(store: Store, other: Store) -> Merged:
     return Merged(taken, already, tuple(problems))
 
 
-def _take(store: Store, other: Store, row: dict[str, Any]) -> str:
+def _take(store: Store, other: Store, row: Row) -> str:
     """Take over one job; return why it could not be taken, or an empty text."""
-    key = row["key"]
+    key = row.key
     theirs, ours = other.folder.job(key), store.folder.job(key)
     found = theirs.read_job()
     if found.value is None:
         return found.sentence
     job = found.value
     # The row names files, so it is read with distrust.
-    names = [row["task_digest"], row["fold_digest"]]
+    names = [row.task_digest, row.fold_digest]
     if job.task_digest != names[0] or not all(name.isalnum() or not name for name in names):
         return f"{theirs.job} is not the job of its row"
-    number, problem = _copy_attempt(theirs, ours, row["attempt"], job)
+    number, problem = _copy_attempt(theirs, ours, row.attempt, job)
     if problem:
         return problem
     _copy_new(other.folder.truth, store.folder.truth, f"{names[1]}.npz")

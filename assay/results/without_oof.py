@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from assay.errors import UserError
 from assay.frameworks.spec import find_framework
+from assay.jobs.row import Row
 
 __all__ = ["NO_OOF", "why_no_oof"]
 
@@ -14,25 +14,25 @@ __all__ = ["NO_OOF", "why_no_oof"]
 NO_OOF = "No out-of-fold predictions: "
 
 
-def why_no_oof(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def why_no_oof(rows: Iterable[Row]) -> tuple[str, ...]:
     """Return a sentence for each reason: who left none, in how many jobs that ended well, and why."""
     jobs: dict[str, dict[str, int]] = {}
     for row in rows:
-        if row["status"] == "ok" and not row.get("has_oof"):
+        if row.status == "ok" and not row.has_oof:
             counts = jobs.setdefault(_reason(row), {})
-            counts[row["framework"]] = counts.get(row["framework"], 0) + 1
+            counts[row.framework] = counts.get(row.framework, 0) + 1
     return tuple(
         f"{NO_OOF}{', '.join(f'{name} ({count})' for name, count in sorted(counts.items()))}. {reason}"
         for reason, counts in jobs.items()
     )
 
 
-def _reason(row: Mapping[str, Any]) -> str:
-    own = next((note for note in row.get("notes", ()) if note.startswith(NO_OOF)), "")
+def _reason(row: Row) -> str:
+    own = next((note for note in row.notes if note.startswith(NO_OOF)), "")
     if own:
         return own.removeprefix(NO_OOF)
     try:
-        known = find_framework(row["framework"]).no_oof
+        known = find_framework(row.framework).no_oof
     except UserError:  # a folder or file of somebody's own, which may be gone
         known = ""
     return known or "The adapter wrote none (`write_oof`)."

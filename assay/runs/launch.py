@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from assay.files import make_record
+from assay.jobs.circumstances import Circumstances
+from assay.vocabulary import Tier
 
 __all__ = ["Launch"]
 
@@ -31,7 +33,7 @@ class Launch:
     attempt: int
     argv: tuple[str, ...]
     code: str
-    tier: str
+    tier: Tier
     cores: tuple[int, ...]
     memory_mb: int
     disk_mb: int
@@ -45,7 +47,7 @@ class Launch:
     processes: int = 1024
     files: int = 1_000_000
     cores_shared: bool = False
-    circumstances: Mapping[str, Any] = field(default_factory=dict)
+    circumstances: Circumstances = field(default_factory=Circumstances)
 
     def words(self, **folders: str) -> list[str]:
         """Return the command with its folders put in; other braces are the program's own."""

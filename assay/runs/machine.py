@@ -10,19 +10,19 @@ import platform
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.errors import ConfigError
+from assay.jobs.circumstances import Machine
 from assay.jobs.constraint import Constraint
 from assay.runs.sandbox.cgroup import ROOT, find_cgroup
 from assay.runs.sandbox.landlock import abi
 from assay.runs.sandbox.strict import NAMESPACES
+from assay.vocabulary import Tier
 
 __all__ = [
     "CoreClaim",
-    "Machine",
     "check_possible",
     "choose_tier",
     "claim_cores",
@@ -30,22 +30,6 @@ __all__ = [
     "strict_problem",
     "this_machine",
 ]
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The hardware and the system a job runs on, as recorded with every outcome."""
-
-    cores: tuple[int, ...]
-    memory_mb: int
-    host: str
-    system: str
-    processor: str
-    python: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return asdict(self)
 
 
 @functools.cache
@@ -127,19 +111,19 @@ def strict_problem() -> str:
     return "" if done.returncode == 0 else f"bubblewrap does not work here: {done.stderr.strip()}"
 
 
-def choose_tier(wanted: str = "auto") -> str:
+def choose_tier(requested: str = "auto") -> Tier:
     """Return the tier to use; a tier that was asked for and does not work is an error, never replaced."""
-    if wanted == "plain":
-        return wanted
-    if wanted in ("auto", "strict"):
+    if requested == "plain":
+        return "plain"
+    if requested in ("auto", "strict"):
         problem = strict_problem()
         if not problem:
             return "strict"
-        if wanted == "strict":
+        if requested == "strict":
             raise ConfigError(f"The strict tier does not work here: {problem}. See `assay doctor`.")
     if abi() > 0:
         return "landlock"
-    if wanted == "landlock":
+    if requested == "landlock":
         raise ConfigError("This kernel has no Landlock (it came with Linux 5.13). See `assay doctor`.")
     return "plain"
 

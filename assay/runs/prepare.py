@@ -17,15 +17,16 @@ from assay.frameworks.envs import Environment, environment_of
 from assay.frameworks.fold_files import file_name
 from assay.frameworks.install import build_environment
 from assay.frameworks.spec import FrameworkSpec
+from assay.jobs.circumstances import Circumstances, Machine
 from assay.jobs.constraint import LIMITED
 from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.job import Job
 from assay.metrics import get_metric
 from assay.runs.folds import FoldFiles
 from assay.runs.launch import Launch
-from assay.runs.machine import Machine
 from assay.runs.sandbox.landlock import guards_network
 from assay.settings import Settings
+from assay.vocabulary import Tier
 
 __all__ = [
     "BATCH_SIZES",
@@ -50,7 +51,7 @@ class Resources:
 
     cores: tuple[int, ...]
     memory_mb: int
-    tier: str
+    tier: Tier
     cores_shared: bool = False
     neighbours: int = 0
 
@@ -170,17 +171,17 @@ def make_launch(
     # Landlock cannot tell loopback from the rest: who talks to itself gets all of TCP, and the row says so.
     network = spec.network or (spec.loopback and resources.tier == "landlock")
     unguarded = resources.tier == "plain" or (resources.tier == "landlock" and not guards_network())
-    circumstances = {
-        "framework_digest": framework.digest,
-        "lock_digest": environment.digest,
-        "fold_digest": files.digest,
-        "role": spec.role,
-        "meta_learning": spec.meta_learning,
-        "start": "cold",
-        "network": network or unguarded,
-        "machine": place.machine.to_json(),
-        "neighbours": resources.neighbours,
-    }
+    circumstances = Circumstances(
+        framework_digest=framework.digest,
+        lock_digest=environment.digest,
+        fold_digest=files.digest,
+        role=spec.role,
+        meta_learning=spec.meta_learning,
+        start="cold",
+        network=network or unguarded,
+        machine=place.machine,
+        neighbours=resources.neighbours,
+    )
     return Launch(
         key=job.key,
         attempt=number,

@@ -8,20 +8,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from assay.data.task import Task
 from assay.errors import StoreError, UserError
 from assay.files import write_json
 from assay.frameworks.install import hold_environment
+from assay.jobs.circumstances import Circumstances, Machine
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
 from assay.jobs.plan import Plan
+from assay.jobs.row import Row
 from assay.runs.executors.base import Executor, Finished
 from assay.runs.folds import Folds
-from assay.runs.machine import CoreClaim, Machine, claim_cores, memory_share_mb
+from assay.runs.machine import CoreClaim, choose_tier, claim_cores, memory_share_mb
 from assay.runs.prepare import Place, Ready, Resources, describe_job, make_launch, make_ready, write_attempt
 from assay.runs.sandbox.spawn import unreadable
 from assay.settings import Settings
@@ -32,7 +33,7 @@ __all__ = ["Event", "RunOptions", "missing_jobs", "run_plan"]
 _log = logging.getLogger(__name__)
 MAX_ATTEMPTS = 3
 IDLE_S = 0.5
-Judge = Callable[[Job, AttemptFolder], Mapping[str, Any]]
+Judge = Callable[[Job, AttemptFolder], Row]
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Event:
 
     kind: str
     job: Job
-    row: Mapping[str, Any] = field(default_factory=dict)
+    row: Row | None = None
     text: str = ""
 
 
@@ -119,6 +120,7 @@ class _Run:
     ) -> None:
         self.store, self.executor, self.options = store, executor, options
         self.machine, self.settings, self.judge, self.tell = machine, settings, judge, tell
+        self.tier = choose_tier(options.tier)
         self.folds = Folds(store.folder, settings)
         self.place = Place(store.folder, settings, machine)
         self.tasks: dict[str, Task] = {task.digest: task for task in plan.tasks}
@@ -187,7 +189,7 @@ class _Run:
             if self.store.state(job.key).state != "done":
                 self.pending.append(job)
                 return False
-            self.tell(Event("done", job, self.store.row(job.key) or {}))
+            self.tell(Event("done", job, self.store.row(job.key)))
             return True
         self.again.discard(job.key)
         self._start(claim, cores, needed)
@@ -234,7 +236,7 @@ class _Run:
         resources = Resources(
             cores=cores.cores,
             memory_mb=min(memory_mb, self.machine.memory_mb),
-            tier=self.options.tier,
+            tier=self.tier,
             cores_shared=self.options.oversubscribe,
             neighbours=len(self.running),
         )
@@ -246,13 +248,16 @@ class _Run:
         """Return the facts of an attempt that has none of its own."""
         framework = self._framework(job)
         spec = framework.spec
-        around = {
-            "framework_digest": framework.digest,
-            "role": spec.role,
-            "meta_learning": spec.meta_learning,
-        }
-        return Facts.from_json(
-            {"enforcement": self.options.tier, "blindness": "", "surroundings": around, **problem}
+        circumstances = Circumstances(
+            framework_digest=framework.digest, role=spec.role, meta_learning=spec.meta_learning
+        )
+        return Facts(
+            self.tier,
+            "",
+            data_problem=problem.get("data_problem", ""),
+            setup_problem=problem.get("setup_problem", ""),
+            lost_reason=problem.get("lost_reason", ""),
+            circumstances=circumstances,
         )
 
     def _finished(self, finished: Finished) -> None:

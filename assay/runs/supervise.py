@@ -30,7 +30,7 @@ from assay.runs.launch import Launch
 from assay.runs.log import CutLog
 from assay.runs.sandbox import Sandbox, Streams, make_sandbox
 from assay.runs.sandbox.spawn import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
-from assay.runs.watch import MemoryTrace, PhaseClock, Surroundings
+from assay.runs.watch import Disturbance, MemoryTrace, PhaseClock
 
 __all__ = ["main", "supervise"]
 
@@ -226,7 +226,7 @@ def supervise(folder: AttemptFolder) -> Facts:
     launch = read_json(folder.attempt).then(Launch.from_json).get()
     for path in (folder.out, folder.tmp):
         path.mkdir(exist_ok=True)
-    around, started = Surroundings(), datetime.now(UTC)
+    disturbance, started = Disturbance(), datetime.now(UTC)
     attempt = Attempt(folder, launch)
     output, output_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     phases, phases_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -241,10 +241,10 @@ def supervise(folder: AttemptFolder) -> Facts:
         _remove_partials(folder.out)
         for descriptor in (output, output_end, phases, phases_end):
             os.close(descriptor)
-    circumstances = {**launch.circumstances, **around.end(), "cores_shared": launch.cores_shared}
+    circumstances = replace(disturbance.add_to(launch.circumstances), cores_shared=launch.cores_shared)
     ended = datetime.now(UTC)
     return replace(
-        facts, started_at=started.isoformat(), ended_at=ended.isoformat(), surroundings=circumstances
+        facts, started_at=started.isoformat(), ended_at=ended.isoformat(), circumstances=circumstances
     )
 
 

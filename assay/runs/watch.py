@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-__all__ = ["PHASES", "MemoryTrace", "PhaseClock", "Surroundings"]
+from assay.jobs.circumstances import Circumstances
+
+__all__ = ["PHASES", "Disturbance", "MemoryTrace", "PhaseClock"]
 
 PHASES = ("start", "load", "fit", "predict", "timing", "export", "end")
 END_LIMIT_S = 60.0
@@ -77,23 +80,24 @@ class MemoryTrace:
             self._every *= 2
 
 
-class Surroundings:
-    """How busy the machine was around an attempt: CPU pressure, time stolen by the hypervisor, load."""
+class Disturbance:
+    """How busy the machine was during an attempt: CPU pressure, time stolen by the hypervisor, load."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._pressure = _pressure_us()
         self._steal, self._ticks = _ticks()
 
-    def end(self) -> dict[str, float]:
-        """Return shares of the time since the beginning, and the load now."""
+    def add_to(self, circumstances: Circumstances) -> Circumstances:
+        """Return the circumstances with shares of the time since the beginning, and the load now."""
         wall_us = max(1.0, (time.monotonic() - self._began) * 1e6)
         steal, ticks = _ticks()
-        return {
-            "cpu_pressure": round((_pressure_us() - self._pressure) / wall_us, 4),
-            "steal": round((steal - self._steal) / max(1, ticks - self._ticks), 4),
-            "load": os.getloadavg()[0],
-        }
+        return replace(
+            circumstances,
+            cpu_pressure=round((_pressure_us() - self._pressure) / wall_us, 4),
+            steal=round((steal - self._steal) / max(1, ticks - self._ticks), 4),
+            load=os.getloadavg()[0],
+        )
 
 
 def _pressure_us() -> int:

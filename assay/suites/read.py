@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -12,15 +12,13 @@ from assay.data.border import SECOND_WORD, validated
 from assay.data.csv_options import parse_csv_options
 from assay.data.formats import FORMATS, format_of, is_archive, stem_of
 from assay.data.split_spec import parse_split
-from assay.data.task import TaskRequest, TaskType
+from assay.data.task import TaskRequest
 from assay.errors import ConfigError
 from assay.suites.amlb import from_amlb, looks_like_amlb
 from assay.suites.suite import Suite
+from assay.vocabulary import ColumnKind, ColumnRole, TaskType
 
 __all__ = ["suite_from"]
-
-_KINDS = Literal["numeric", "categorical", "boolean", "date", "text"]
-_ROLES = Literal["feature", "target", "group", "time", "ignore"]
 
 
 class _Strict(BaseModel):
@@ -30,8 +28,8 @@ class _Strict(BaseModel):
 class _Column(_Strict):
     """What may be said of a column."""
 
-    kind: _KINDS | None = None
-    role: _ROLES | None = None
+    kind: ColumnKind | None = None
+    role: ColumnRole | None = None
     categories: list[str] | None = None
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from assay.data.task import Task, TaskRequest, TaskType
+from assay.data.task import Task, TaskRequest
 from assay.errors import ConfigError
 from assay.plugins import suggest
+from assay.vocabulary import TaskType
 
 __all__ = ["Selection", "preselect", "select"]
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.jobs.row import Row
 from assay.testing.claims import Claim, Trial, judge
 from assay.testing.tasks import TASKS, CheckTask, choose_tasks, write_tasks
 
@@ -159,7 +160,7 @@ class _Run:
         return [
             replace(
                 trial,
-                constant=constant[trial.task].row["score"] if trial.task in constant else None,
+                constant=constant[trial.task].row.score if trial.task in constant else None,
                 again=again[trial.task].answer if trial.task in again else None,
             )
             for trial in trials
@@ -167,25 +168,25 @@ class _Run:
 
     def _rerun(self, spec: FrameworkSpec, name: str) -> Mapping[str, Trial]:
         store = self.run(spec, name)
-        found = {row["task"]: _trial(store, row) for row in store.rows()}
+        found = {row.task: _trial(store, row) for row in store.rows()}
         store.close()
         return found
 
 
-def _place(row: Mapping[str, Any]) -> int:
-    return [task.name for task in TASKS].index(row["task"])
+def _place(row: Row) -> int:
+    return [task.name for task in TASKS].index(row.task)
 
 
-def _trial(store: Store, row: Mapping[str, Any]) -> Trial:
+def _trial(store: Store, row: Row) -> Trial:
     """Read a job's facts and, if it is ok, its answer and the truth."""
     from assay.frameworks.predictions import Asked, read_predictions
     from assay.runs.folds import read_question
 
-    attempt = store.folder.job(row["key"]).attempt(row["attempt"])
+    attempt = store.folder.job(row.key).attempt(row.attempt)
     left = attempt.read_facts().get().left_behind
-    if row["status"] != "ok":
+    if row.status != "ok":
         return Trial(row, left)
-    question = read_question(store.folder, row["task_digest"], row["fold_digest"]).get()
+    question = read_question(store.folder, row.task_digest, row.fold_digest).get()
     classes = question.task.classes
     asked = Asked(question.task.type, classes, len(question.y))
     return Trial(row, left, classes, question.y, read_predictions(attempt.out, asked, attempt.root))
@@ -202,12 +203,12 @@ def _task_check(task: CheckTask, store: Store, trials: Sequence[Trial]) -> TaskC
         task=task.name,
         type=task.type,
         packs=task.packs,
-        status=row["status"],
-        message=row["message"],
-        key=row["key"],
-        metric=row["metric"],
-        score=row["score"],
+        status=row.status,
+        message=row.message,
+        key=row.key,
+        metric=row.metric,
+        score=row.score,
         constant_score=trial.constant,
-        fit_s=row["fit_s"],
-        log=() if row["status"] == "ok" else explain(store, row["key"]).log,
+        fit_s=row.fit_s,
+        log=() if row.status == "ok" else explain(store, row.key).log,
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from assay.jobs.row import Row
 from assay.testing.tasks import CATEGORIES_ALONE
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Trial:
     None where there is none.
     """
 
-    row: Mapping[str, Any]
+    row: Row
     left_behind: int = 0
     classes: tuple[str, ...] = ()
     truth: np.ndarray | None = None
@@ -58,7 +59,7 @@ class Trial:
     @property
     def task(self) -> str:
         """Return the task's name."""
-        return str(self.row["task"])
+        return self.row.task
 
     @property
     def n_test(self) -> int:
@@ -70,12 +71,12 @@ def judge(spec: FrameworkSpec, trials: Sequence[Trial]) -> Iterator[Claim]:
     """Yield the claims that can be judged from what there is: of a framework that never predicts, few."""
     unset = "" if spec.description else "`description` in its framework.toml is empty: say it in one sentence"
     yield Claim("its description says what it does", unset, "should")
-    setup = [trial.row["message"] for trial in trials if trial.row["status"] == "setup"]
+    setup = [trial.row.message for trial in trials if trial.row.status == "setup"]
     yield Claim("it starts here", setup[0] if setup else "")
     for trial in trials:
-        if trial.row["status"] != "setup":
+        if trial.row.status != "setup":
             yield Claim(f"it predicts: {trial.task}", _failure(trial))
-    done = [trial for trial in trials if trial.row["status"] == "ok"]
+    done = [trial for trial in trials if trial.row.status == "ok"]
     if not done:
         return
     if spec.role != "constant":
@@ -109,11 +110,11 @@ def _first(problems: Iterator[str]) -> str:
 
 def _failure(trial: Trial) -> str:
     row = trial.row
-    return "" if row["status"] == "ok" else f"{row['status']}: {row['message']}"
+    return "" if row.status == "ok" else f"{row.status}: {row.message}"
 
 
 def _sameness(several: Sequence[Trial]) -> str:
-    if not all(trial.row["constant_predictions"] for trial in several):
+    if not all(trial.row.constant_predictions for trial in several):
         return ""
     return f"on {_names(several)} every test row gets the same answer: see in the log whether a model was trained"
 
@@ -140,7 +141,7 @@ def _disorder(trial: Trial) -> str:
 
 def _ignorance(trial: Trial) -> str:
     """Say that the answer is not what the categories tell; one wrong in another way is named by another claim."""
-    if trial.answer is None or trial.truth is None or trial.row["constant_predictions"] or _disorder(trial):
+    if trial.answer is None or trial.truth is None or trial.row.constant_predictions or _disorder(trial):
         return ""
     p = trial.answer.probabilities
     likely = trial.answer.values if p is None else p.argmax(axis=1)
@@ -168,12 +169,12 @@ def _contradiction(trial: Trial) -> str:
 def _weakness(done: Sequence[Trial]) -> str:
     weak = []
     for trial in done:
-        row, score, constant = trial.row, trial.row["score"], trial.constant
+        row, score, constant = trial.row, trial.row.score, trial.constant
         if score is None or constant is None:
             continue
-        is_better = score > constant if row["higher_is_better"][row["metric"]] else score < constant
+        is_better = score > constant if row.higher_is_better[row.metric] else score < constant
         if not is_better:
-            weak.append(f"{trial.task} ({row['metric']} {score:.4g}, the constant's {constant:.4g})")
+            weak.append(f"{trial.task} ({row.metric} {score:.4g}, the constant's {constant:.4g})")
     return f"not on {', '.join(weak)}, although the features tell the target" if weak else ""
 
 
@@ -191,17 +192,17 @@ def _difference(trial: Trial) -> str:
 
 
 def _uncounted(done: Sequence[Trial]) -> str:
-    silent = [trial for trial in done if trial.row["models_count"] is None]
+    silent = [trial for trial in done if trial.row.models_count is None]
     return f"not on {_names(silent)}: call train.report(models_count=…)" if silent else ""
 
 
 def _overrun(done: Sequence[Trial]) -> str:
     late = [
-        f"{trial.row['fit_s']:.1f} s on {trial.task}"
+        f"{trial.row.fit_s:.1f} s on {trial.task}"
         for trial in done
-        if (trial.row["fit_s"] or 0) > trial.row["budget_s"]
+        if (trial.row.fit_s or 0) > trial.row.budget_s
     ]
-    return f"told {done[0].row['budget_s']:g} s, it took {', '.join(late)}" if late else ""
+    return f"told {done[0].row.budget_s:g} s, it took {', '.join(late)}" if late else ""
 
 
 def _leftovers(done: Sequence[Trial]) -> str:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.data.task import ColumnKind, TaskRequest, TaskType
+from assay.data.task import TaskRequest
 from assay.errors import ConfigError
+from assay.vocabulary import ColumnKind, TaskType
 
 if TYPE_CHECKING:
     import numpy as np

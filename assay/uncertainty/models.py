@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from assay.errors import UserError
+from assay.jobs.row import Row
 from assay.uncertainty.bbc import bbc, prepare
 from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.result import Interval, Options
@@ -45,21 +45,23 @@ class ModelBound:
 
 
 def bound_models(
-    row: Mapping[str, Any], data: Predictions, best: str, options: Options, seed: int = 0
+    row: Row, data: Predictions, best: str, options: Options, seed: int = 0
 ) -> ModelBound | None:
-    """Return the bound of a job's best model; None where its metric cannot be resampled.
+    """Return the bound of a job's best model; None where its metric cannot be resampled, or has no value.
 
     `best` is the model the framework says that it predicts with. One that left a single model predicts with that.
     """
+    if row.score is None:
+        return None
     try:
-        search = prepare(data, row["metric"])
+        search = prepare(data, row.metric)
         found = bbc(search, options, np.random.default_rng(seed))
     except UserError:
         return None
     is_same = best == found.winner_name or len(data.names) == 1
     return ModelBound(
-        row["framework"], row["task"], int(row["repeat"]), int(row["fold"]), len(data.names), found,
-        float(row["score"]), is_same,
+        row.framework, row.task, row.repeat, row.fold, len(data.names), found,
+        row.score, is_same,
     )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from assay.frameworks.envs import environment_of
 from assay.frameworks.locks import find_set
 from assay.frameworks.spec import find_framework
 from assay.intervals import interval
+from assay.jobs.circumstances import Circumstances, Machine
 from assay.jobs.constraint import parse_constraint, read_constraint
 from assay.jobs.job import Job, JobGroup
 from assay.jobs.outcome import Facts
@@ -115,15 +116,13 @@ def make_store(root: Path) -> tuple[Store, list[Job]]:
             memory_mb=100, disk_mb=100, limits_s={"fit": 20.0}, data={"train.npz": str(files.train)},
         )  # fmt: skip
         write_json(folder.attempt, launch.to_json())
-        around = {
-            "role": "baseline",
-            "fold_digest": files.digest,
-            "framework_digest": "f",
-            "machine": {"host": "h"},
-        }
+        machine = Machine((0,), 1000, "host", "Linux", "processor", "3.11")
+        circumstances = Circumstances(
+            role="baseline", fold_digest=files.digest, framework_digest="f", machine=machine
+        )
         facts = Facts(
             "plain", "files", phase="end", phases={"start": 0.1, "fit": 1.0}, exit_code=0, report=report,
-            surroundings=around, memory_samples=((0.1, 20.0),),
+            circumstances=circumstances, memory_samples=((0.1, 20.0),),
         )  # fmt: skip
         write_json(folder.outcome, facts.to_json())
         store.finish(job.key, 1, judge_attempt(store.folder, job, folder))
@@ -165,13 +164,13 @@ def read_child(root: Path, damaged: Path) -> None:
             store.finish(job.key, 1, judge_attempt(store.folder, job, folder))
             explain(store, job.key)
         rows = store.rows()
-        assert sorted(row["key"] for row in rows) == sorted(job.key for job in _jobs(root))
+        assert sorted(row.key for row in rows) == sorted(job.key for job in _jobs(root))
         rescore(store.folder, rows, ["acc", "rmse"])
         for _, matrix, _ in read_job_matrices(store.folder, rows):
             check_predictions(matrix.y, matrix.values, matrix.folds, names=matrix.names)
         for row, trace in read_traces(store.folder, rows):
-            best_so_far(row["framework"], row["task"], trace)
-        if zlib.crc32(str(rows[0]["predictions_digest"]).encode() + damaged.name.encode()) % 8 == 0:
+            best_so_far(row.framework, row.task, trace)
+        if zlib.crc32(str(rows[0].predictions_digest).encode() + damaged.name.encode()) % 8 == 0:
             refused(analyse(store).model_bounds)
             refused(analyse(store).anytime)
         pack(folder, root / "bundle.tar.gz")
@@ -208,7 +207,7 @@ def read_stored(root: Path, damaged: Path) -> None:
         assert damaged.name == "assay-store.json", damaged
         return
     store = Store(theirs)
-    keys = [row["key"] for row in store.rows()]
+    keys = [row.key for row in store.rows()]
     # A job without a description is named and left out; one without facts was not tried.
     is_out = damaged.name == "job.json" or (damaged.name == "outcome.json" and not os.path.lexists(damaged))
     assert innocent in keys and len(set(keys)) == len(keys) >= 2 - is_out, keys

@@ -60,7 +60,7 @@ def test_a_worse_version_is_exit_code_1_and_the_second_call_runs_nothing(
     assert "of the gap below mine 1.0 (80 % interval −" in first.out
     assert "; 2 tasks, 4 pairs): clearly worse." in first.out
     assert "It is worse by more than 0.01 of the gap: exit code 1." in first.out
-    assert {(r["framework"], r["version"]) for r in rows(tmp_path)} == {
+    assert {(r.framework, r.version) for r in rows(tmp_path)} == {
         ("mine", "1.0"),
         ("mine", "1.1"),
         ("constant", "1"),

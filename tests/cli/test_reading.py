@@ -32,7 +32,7 @@ NEEDED = {  # the end of DESIGN §8
 
 @pytest.fixture
 def rows(finished: Path) -> list[dict[str, Any]]:
-    return Store(finished).rows()
+    return [row.to_json() for row in Store(finished).rows()]
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def predict(model, test):
 
 
 def rows(folder: Path) -> list[dict]:
-    return Store(folder / "results").rows()
+    return [row.to_json() for row in Store(folder / "results").rows()]
 
 
 def test_a_dry_run_prints_the_plan_and_makes_no_store(assay: Assay, tmp_path: Path) -> None:

@@ -80,8 +80,8 @@ def test_a_stump_learns_what_only_the_declared_order_shows(
         store = Store(tmp_path / path.stem)
         api.run(jobs, store, Local(1), settings=shared_settings)
         (row,) = store.rows()
-        assert row["status"] == "ok", row["message"]
-        scores[path.suffix] = row["scores"]["acc"]
+        assert row.status == "ok", row.message
+        scores[path.suffix] = row.scores["acc"]
     assert scores[".parquet"] == 1.0
     assert scores[".csv"] < 0.9
 
@@ -105,13 +105,13 @@ def test_rows_by_a_digest_of_version_1_are_known_and_not_run_again(
     before = store.rows()
     suite = api.load_suite(parquet, "y", shared_settings)
     jobs = api.plan(suite, "constant,decision_tree", "30s1c", folds=[0], settings=shared_settings)
-    assert {job.key for job in jobs.jobs}.isdisjoint(row["key"] for row in before)
+    assert {job.key for job in jobs.jobs}.isdisjoint(row.key for row in before)
     seen = []
     api.run(jobs, store, Local(1), settings=shared_settings, tell=seen.append)
     assert [event.job.framework for event in seen if event.kind == "start"] == ["decision_tree"]
     rows = store.rows()
     assert before[0] in rows
-    assert len({row["task_digest"] for row in rows}) == 1, "both are compared on one task"
+    assert len({row.task_digest for row in rows}) == 1, "both are compared on one task"
 
 
 def test_a_store_without_rows_of_version_1_knows_the_new_digest(

@@ -36,7 +36,7 @@ def run(
     store = Store(root / "store")
     jobs = api.plan(Suite("small", TASKS), [spec, find_framework("constant")], "30s1c", settings=settings)
     api.run(jobs, store, Local(1), tier=tier, settings=settings)
-    return {(row["framework"], row["task"]): row for row in store.rows()}
+    return {(row.framework, row.task): row for row in store.rows()}
 
 
 def page_block(heading: str, language: str) -> str:
@@ -54,10 +54,10 @@ def test_a_program_in_shell_and_awk_scores_as_the_constant_predictor(
     rows = run(find_framework(str(PROGRAM)), tmp_path, shared_settings, tier)
     for task in ("breast_cancer", "iris", "diabetes"):
         row, constant = rows["program", task], rows["constant", task]
-        assert row["status"] == "ok", row["message"]
-        assert row["scores"] == pytest.approx(constant["scores"], rel=1e-9)
-        assert row["models_count"] == 0 and not row["notes"]
-        assert set(row["phases"]) == {"start", "load", "fit", "predict", "end"}
+        assert row.status == "ok", row.message
+        assert row.scores == pytest.approx(constant["scores"], rel=1e-9)
+        assert row.models_count == 0 and not row.notes
+        assert set(row.phases) == {"start", "load", "fit", "predict", "end"}
 
 
 def test_the_page_shows_the_program_as_it_is() -> None:
@@ -83,8 +83,8 @@ def test_the_r_child_of_the_page_honours_the_contract(tmp_path: Path, shared_set
     rows = run(find_framework(str(folder)), tmp_path, shared_settings)
     for task in ("breast_cancer", "iris", "diabetes"):
         row, constant = rows["r_prior", task], rows["constant", task]
-        assert row["status"] == "ok", row["message"]
-        assert row["scores"] == pytest.approx(constant["scores"], rel=1e-9)
+        assert row.status == "ok", row.message
+        assert row.scores == pytest.approx(constant["scores"], rel=1e-9)
 
 
 def test_ranger_learns_and_times_its_inference(tmp_path: Path, shared_settings: Settings) -> None:
@@ -93,9 +93,9 @@ def test_ranger_learns_and_times_its_inference(tmp_path: Path, shared_settings: 
     rows = run(spec, tmp_path, shared_settings)
     for task, higher in (("breast_cancer", True), ("iris", False), ("diabetes", False)):
         row, constant = rows["ranger", task], rows["constant", task]
-        assert row["status"] == "ok", row["message"]
-        assert (row["score"] > constant["score"]) == higher and row["score"] != constant["score"]
-        assert row["models_count"] == 1 and set(row["inference_s"]) == set(constant["inference_s"])
+        assert row.status == "ok", row.message
+        assert (row.score > constant["score"]) == higher and row.score != constant["score"]
+        assert row.models_count == 1 and set(row.inference_s) == set(constant["inference_s"])
 
 
 def test_an_r_package_of_another_version_or_none_is_a_matter_of_setup(
@@ -106,8 +106,8 @@ def test_an_r_package_of_another_version_or_none_is_a_matter_of_setup(
     asked = replace(spec, command=(*spec.command[:-1], "0"))
     rows = run(asked, tmp_path, shared_settings)
     row = rows["ranger", "iris"]
-    assert row["status"] == "setup"
-    assert "R has" in row["message"]
+    assert row.status == "setup"
+    assert "R has" in row.message
 
 
 def test_a_machine_without_r_is_told_what_to_install(

@@ -46,14 +46,14 @@ def test_framework_is_installed_by_its_first_run_and_learns(
     run(plan(SUITE, [spec, find_framework("constant")], "20s1c", settings=settings), store, Local(1),
         settings=settings, tell=lambda event: told.append(event.kind))  # fmt: skip
     assert "install" in told
-    found = {(row["framework"], row["task"]): row for row in store.rows()}
-    assert {row["status"] for row in found.values()} == {"ok"}, [row["message"] for row in found.values()]
+    found = {(row.framework, row.task): row for row in store.rows()}
+    assert {row.status for row in found.values()} == {"ok"}, [row.message for row in found.values()]
     for task, higher in (("binary", True), ("multiclass", False), ("regression", False)):
         own, constant = found[name, task]["score"], found["constant", task]["score"]
         assert (own > constant) == higher and own != constant
     row = found[name, "binary"]
-    assert row["models_count"] == 1 and row["lock_digest"] == environment_of(spec, settings).digest
-    outcome = read_json(store.folder.job(row["key"]).attempt(row["attempt"]).outcome).get()
+    assert row.models_count == 1 and row.lock_digest == environment_of(spec, settings).digest
+    outcome = read_json(store.folder.job(row.key).attempt(row.attempt).outcome).get()
     assert outcome["report"]["python"].startswith(f"{spec.python}.")
     assert outcome["left_behind"] == 0
 
@@ -88,5 +88,5 @@ def test_starved_autosklearn2_is_an_error_and_not_a_constant(
         settings=settings,
     )
     (row,) = store.rows()
-    assert (row["status"], row["score"]) == ("error", None)
-    assert message in row["message"]
+    assert (row.status, row.score) == ("error", None)
+    assert message in row.message

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.jobs.outcome import FAILED, STATUSES, Facts, PredictionCheck, classify
+from assay.jobs.circumstances import Circumstances
+from assay.jobs.outcome import Facts, PredictionCheck, classify
+from assay.vocabulary import STATUSES
 
 LIMITS = {"start": 300.0, "load": 300.0, "fit": 120.0, "predict": 300.0, "timing": 300.0}
 GOOD = PredictionCheck(found=True)
@@ -92,7 +94,6 @@ def test_facts_decide_the_status(
 
 def test_every_status_is_in_the_table() -> None:
     assert {line[3] for line in TABLE} == set(STATUSES)
-    assert set(FAILED) == set(STATUSES) - {"ok"}
 
 
 def test_constant_predictor_may_train_no_model() -> None:
@@ -120,12 +121,22 @@ def test_facts_survive_json() -> None:
         phases={"fit": 1.25},
         memory_samples=((0.1, 20.5), (0.2, 30.25)),
         report={"models_count": 3},
-        surroundings={"load": 0.5},
+        circumstances=Circumstances(load=0.5),
         signal=9,
     )
     text = json.dumps(seen.to_json(), allow_nan=False)
     assert Facts.from_json(json.loads(text)) == seen
-    assert json.loads(text)["schema"] == 1
+    assert json.loads(text)["schema"] == 2
+
+
+def test_facts_of_the_first_version_are_read() -> None:
+    """It called the circumstances surroundings, and said less of an attempt that could not be started."""
+    surroundings = {"role": "baseline", "framework_digest": "f", "steal": 0.25, "later": 1}
+    written = {**facts().to_json(), "schema": 1, "surroundings": surroundings}
+    del written["circumstances"]
+    seen = Facts.from_json(written)
+    assert seen.circumstances == Circumstances(role="baseline", framework_digest="f", steal=0.25)
+    assert seen.circumstances.is_contended
 
 
 def test_facts_of_a_later_version_are_read() -> None:

@@ -77,7 +77,12 @@ class Bench:
         if answer is not None:
             np.savez(claim.folder.out / "predictions.npz", **answer)
         fold = self.folds.files(self.tasks[job.task], job.repeat, job.fold, "npz")
-        around = {"role": "baseline", "fold_digest": fold.digest, "framework_digest": "f1", "start": "cold"}
+        circumstances = {
+            "role": "baseline",
+            "fold_digest": fold.digest,
+            "framework_digest": "f1",
+            "start": "cold",
+        }
         said: dict[str, Any] = {
             "enforcement": "strict",
             "blindness": "enforced",
@@ -90,7 +95,7 @@ class Bench:
             "report": {"models_count": 3},
             **facts,
         }
-        said["surroundings"] = {**around, **facts.get("surroundings", {})}
+        said["circumstances"] = {**circumstances, **facts.get("circumstances", {})}
         write_json(claim.folder.outcome, Facts.from_json(said).to_json())
         claim.folder.log.write_text("first line\nlast line\n")
         os.close(claim.lock)

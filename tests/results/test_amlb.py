@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from assay.jobs.row import Row
 from assay.metrics import get_metric
 from assay.results.formats.amlb import amlb_rows, write_amlb
 from assay.results.judge import judge_attempt
@@ -29,7 +31,7 @@ def rows(finished: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def written(rows: list[dict[str, Any]], tmp_path: Path) -> list[dict[str, str]]:
+def written(rows: list[Row], tmp_path: Path) -> list[dict[str, str]]:
     write_amlb(tmp_path / "results.csv", rows)
     with open(tmp_path / "results.csv", newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -43,22 +45,20 @@ def test_columns_are_amlbs_then_metrics_then_inference_times(written: list[dict[
     assert names[19 + len(metrics) :] == [f"infer_batch_size_df_{10**i}" for i in range(5)]
 
 
-def test_results_are_higher_is_better_and_say_so(
-    written: list[dict[str, str]], rows: list[dict[str, Any]]
-) -> None:
+def test_results_are_higher_is_better_and_say_so(written: list[dict[str, str]], rows: list[Row]) -> None:
     for line, row in zip(written, rows, strict=True):
-        assert line["metric"] == f"neg_{row['metric']}" and not get_metric(row["metric"]).higher_is_better
-        if row["status"] == "ok":
-            assert float(line["result"]) == -row["score"]
-            assert float(line[row["metric"]]) == row["score"], "the metric's own column keeps its sign"
+        assert line["metric"] == f"neg_{row.metric}" and not get_metric(row.metric).higher_is_better
+        if row.status == "ok":
+            assert float(line["result"]) == -row.score
+            assert float(line[row.metric]) == row.score, "the metric's own column keeps its sign"
 
 
-def test_numbers_read_back_exactly(written: list[dict[str, str]], rows: list[dict[str, Any]]) -> None:
+def test_numbers_read_back_exactly(written: list[dict[str, str]], rows: list[Row]) -> None:
     for line, row in zip(written, rows, strict=True):
-        assert float(line["duration"]) == row["wall_s"]
-        assert (float(line["training_duration"]) if line["training_duration"] else None) == row["fit_s"]
-        assert int(line["seed"]) == row["seed"]
-        for name, value in row["scores"].items():
+        assert float(line["duration"]) == row.wall_s
+        assert (float(line["training_duration"]) if line["training_duration"] else None) == row.fit_s
+        assert int(line["seed"]) == row.seed
+        for name, value in row.scores.items():
             assert (float(line[name]) if line[name] else None) == value
 
 
@@ -79,9 +79,9 @@ def test_baselines_carry_amlbs_names_and_pandas_reads_the_file(
     assert len(table) == 10 and table["fold"].tolist() == [int(line["fold"]) for line in written]
 
 
-def row_of(bench: Bench, **changed: Any) -> dict[str, Any]:
+def row_of(bench: Bench, **changed: Any) -> Row:
     job = bench.job()
-    return {**judge_attempt(bench.store.folder, job, bench.attempt(job, bench.answer())), **changed}
+    return replace(judge_attempt(bench.store.folder, job, bench.attempt(job, bench.answer())), **changed)
 
 
 def test_openml_tasks_have_amlbs_ids(bench: Bench) -> None:
@@ -93,7 +93,7 @@ def test_openml_tasks_have_amlbs_ids(bench: Bench) -> None:
 
 def test_folds_of_further_repeats_go_on_counting(bench: Bench) -> None:
     row = row_of(bench)
-    rows = [{**row, "repeat": repeat, "fold": fold} for repeat in (0, 1) for fold in range(3)]
+    rows = [replace(row, repeat=repeat, fold=fold) for repeat in (0, 1) for fold in range(3)]
     assert [record["fold"] for record in amlb_rows(rows)] == list(range(6))
 
 
@@ -110,13 +110,13 @@ def test_a_metric_that_a_row_names_is_not_looked_up(bench: Bench, tmp_path: Path
     assert amlb_rows([row])[0]["result"] == "-0.5"
 
 
-def test_what_is_exported_is_read_back(rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    from assay.jobs.outcome import STATUSES
+def test_what_is_exported_is_read_back(rows: list[Row], tmp_path: Path) -> None:
     from assay.results.formats.foreign import read_scores
+    from assay.vocabulary import STATUSES
 
-    failed = next(row for row in rows if row["status"] == "error")
+    failed = next(row for row in rows if row.status == "error")
     made = [
-        {**failed, "status": status, "message": f"why: {status}, exit status 143", "fold": 100 + at}
+        replace(failed, status=status, message=f"why: {status}, exit status 143", fold=100 + at)
         for at, status in enumerate(STATUSES[1:])
     ]
     write_amlb(tmp_path / "results.csv", [*rows, *made])
@@ -124,9 +124,9 @@ def test_what_is_exported_is_read_back(rows: list[dict[str, Any]], tmp_path: Pat
     table = found.table[found.table["optimised"]].reset_index(drop=True)
     assert found.notes == () and len(table) == len(rows) + len(made)
     for line, row in zip(table.to_dict("records"), [*rows, *made], strict=True):
-        assert (line["status"], line["task"], line["type"]) == (row["status"], row["task"], row["type"])
-        assert line["message"] == row["message"] and line["metric"] == row["metric"]
-        assert line["value"] == row["score"] or (row["score"] is None and line["value"] != line["value"])
+        assert (line["status"], line["task"], line["type"]) == (row.status, row.task, row.type)
+        assert line["message"] == row.message and line["metric"] == row.metric
+        assert line["value"] == row.score or (row.score is None and line["value"] != line["value"])
         assert (line["constraint"], line["budget_s"], line["cores"]) == (
-            row["constraint"], row["budget_s"], row["cores"],
+            row.constraint, row.budget_s, row.cores,
         )  # fmt: skip

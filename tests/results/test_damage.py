@@ -117,7 +117,7 @@ def test_text_that_is_no_text_is_an_invalid_prediction(bench: Bench, code: int) 
     labels = np.full(len(bench.truth()), code, dtype="<u4").view("<U1")
     folder = bench.attempt(job, {"prediction": labels})
     row = judge_attempt(bench.store.folder, job, folder)
-    assert row["status"] == "invalid_predictions" and "not a character" in row["message"]
+    assert row.status == "invalid_predictions" and "not a character" in row.message
     bench.store.finish(job.key, 1, row)
     assert verify(bench.store) == []
     bench.store.close()
@@ -134,7 +134,7 @@ def test_no_output_of_a_child_ends_the_judging(bench: Bench, name: str, kind: st
     row = judge_attempt(bench.store.folder, job, folder)
     assert time.monotonic() - began < 5.0
     expected = ("invalid_predictions", "error") if name.startswith("pred") else ("ok",)
-    assert row["status"] in expected, row["message"]
+    assert row.status in expected, row.message
 
 
 STORED = ("outcome.json", "attempt.json", "verdict.json", "job.json", "task", "truth")
@@ -144,8 +144,8 @@ def stored(bench: Bench, folder: AttemptFolder, name: str) -> Path:
     row = bench.store.row(folder.key) or {}
     return {
         "job.json": bench.store.folder.job(folder.key).job,
-        "task": bench.store.folder.tasks / f"{row['task_digest']}.json",
-        "truth": bench.store.folder.truth / f"{row['fold_digest']}.npz",
+        "task": bench.store.folder.tasks / f"{row.task_digest}.json",
+        "truth": bench.store.folder.truth / f"{row.fold_digest}.npz",
     }.get(name, folder.path / name)
 
 
@@ -161,8 +161,8 @@ def test_verify_and_rebuild_name_each_damaged_file_and_go_on(bench: Bench, name:
     bench.store.close()
     rebuilt = rebuild(bench.store.folder.root)
     store = Store(bench.store.folder.root)
-    rows = {row["key"]: row for row in store.rows()}
-    assert rows[other.key]["status"] == "ok", "the innocent keeps its row"
+    rows = {row.key: row for row in store.rows()}
+    assert rows[other.key].status == "ok", "the innocent keeps its row"
     if name == "job.json":
         assert rebuilt.jobs == 1 and set(rows) == {other.key}
     else:
@@ -182,7 +182,7 @@ def test_a_truth_that_is_gone_is_a_lost_row_and_explain_says_what_to_do(bench: B
     rebuild(bench.store.folder.root)
     store = Store(bench.store.folder.root)
     (row,) = store.rows()
-    assert row["status"] == "lost" and str(path) in row["message"]
+    assert row.status == "lost" and str(path) in row.message
     assert "Restore the file" in explain(store, folder.key).remedy
     store.close()
 
@@ -207,7 +207,7 @@ def test_a_wrong_type_at_any_key_is_survived_by_all_who_read_it(bench: Bench, na
         path.write_text(json.dumps(value))
         verify(bench.store)
         row = judge_attempt(bench.store.folder, bench.job(), folder)
-        assert row["key"] == folder.key
+        assert row.key == folder.key
         try:
             explain(bench.store, folder.key)
         except StoreError as error:
@@ -219,8 +219,9 @@ def test_a_wrong_type_at_any_key_is_survived_by_all_who_read_it(bench: Bench, na
 
 def test_a_wrong_type_at_any_column_of_the_index_is_one_sentence(bench: Bench) -> None:
     folder = finished(bench)
-    row = bench.store.row(folder.key) or {}
-    for value in damaged_types(row):
+    row = bench.store.row(folder.key)
+    assert row is not None
+    for value in damaged_types(row.to_json()):
         with bench.store.transaction() as db:
             db.execute("UPDATE jobs SET row = ?", (json.dumps(value),))
         try:
@@ -229,7 +230,7 @@ def test_a_wrong_type_at_any_column_of_the_index_is_one_sentence(bench: Bench) -
             assert folder.key in str(error) and "rebuild" in str(error)
             assert any("damaged" in problem for problem in verify(bench.store))
         else:  # a column that may be missing, or may have this type
-            assert len(rows) == 1 and len(scores_table(rows)) == len(rows[0]["scores"])
+            assert len(rows) == 1 and len(scores_table(rows)) == len(rows[0].scores)
             write_rows_csv(io.StringIO(), rows)
     with bench.store.transaction() as db:
         db.execute("UPDATE jobs SET row = ?", ("[" * 100_000,))
@@ -268,7 +269,7 @@ def test_a_folder_that_is_a_link_is_not_read_through(bench: Bench, tmp_path: Pat
     elsewhere.mkdir()
     (elsewhere / "trace.json").write_text('{"points": []}')
     (folder.out / "artifacts").symlink_to(elsewhere)
-    assert judge_attempt(bench.store.folder, job, folder)["has_trace"] is False
+    assert judge_attempt(bench.store.folder, job, folder).has_trace is False
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -328,7 +329,7 @@ def test_merge_takes_regular_files_only_and_names_what_it_cannot_take(
     merged = merge(ours.store, theirs.store)
     assert merged.taken == 1 and len(merged.problems) == 1 and bad.key in merged.problems[0]
     (row,) = ours.store.rows()
-    copied = ours.store.folder.job(good.key).attempt(row["attempt"])
+    copied = ours.store.folder.job(good.key).attempt(row.attempt)
     assert sorted(path.name for path in copied.out.iterdir()) == ["predictions.npz"]
     assert verify(ours.store) == []
 
@@ -355,3 +356,16 @@ def test_a_bundle_holds_only_files_of_the_store(bench: Bench, tmp_path: Path) ->
             stream = archive.extractfile(member)
             assert stream is None or b"not to be sent" not in stream.read()
     assert not any("key" in name or "link" in name or "log.txt" in name for name in names)
+
+
+def test_a_schema_that_sqlite_quotes_over_several_lines_is_one_line(bench: Bench) -> None:
+    finished(bench)
+    bench.store.close()
+    path = bench.store.folder.index
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript("PRAGMA journal_mode=DELETE")
+    damaged = path.read_bytes().replace(b"'pending', 'running', 'done'", b"'pending', 'running', \"done'", 1)
+    path.write_bytes(damaged)
+    with pytest.raises(StoreError, match=r"damaged: .* Run `assay store rebuild`\.$") as caught:
+        Store(bench.store.folder.root)
+    assert "\n" not in str(caught.value)

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from assay.errors import StoreError
-from assay.jobs.outcome import STATUSES
 from assay.results.explain import explain
+from assay.vocabulary import STATUSES
 
 from .conftest import Bench
 from .test_judge import case
@@ -22,8 +22,8 @@ ADVICE = re.compile(
 @pytest.mark.parametrize("status", STATUSES)
 def test_every_status_comes_with_something_to_do(bench: Bench, status: str) -> None:
     row = case(bench, status)
-    bench.store.finish(row["key"], 1, row)
-    told = explain(bench.store, row["key"][:8])
+    bench.store.finish(row.key, 1, row)
+    told = explain(bench.store, row.key[:8])
     assert told.row == row and told.state == "done" and told.attempts == 1
     assert told.facts is not None and told.facts.enforcement == "strict"
     assert ADVICE.search(told.remedy), told.remedy
@@ -36,8 +36,8 @@ def test_no_two_failures_get_the_same_advice(bench: Bench) -> None:
     told = set()
     for status in STATUSES:
         row = case(bench, status)
-        bench.store.finish(row["key"], row["attempt"], row)
-        told.add(explain(bench.store, row["key"]).remedy)
+        bench.store.finish(row.key, row.attempt, row)
+        told.add(explain(bench.store, row.key).remedy)
     assert len(told) == len(STATUSES)
 
 
@@ -65,12 +65,12 @@ def test_a_running_job_says_where_to_look(bench: Bench) -> None:
 
 def test_a_retry_that_runs_or_was_stopped_shows_what_is_known(bench: Bench) -> None:
     row = case(bench, "error")
-    bench.store.finish(row["key"], 1, row)
+    bench.store.finish(row.key, 1, row)
     claim = bench.store.claim(bench.job(), again=True)
     assert claim is not None
-    assert "tail -f" in explain(bench.store, row["key"]).remedy
+    assert "tail -f" in explain(bench.store, row.key).remedy
     os.close(claim.lock)
-    stopped = explain(bench.store, row["key"])
+    stopped = explain(bench.store, row.key)
     assert stopped.row == row and stopped.folder.number == 1 and stopped.facts is not None
 
 

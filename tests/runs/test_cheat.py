@@ -134,9 +134,9 @@ def caught(
         )
     finally:
         bait.close()
-    (row,) = [row for row in store.rows() if row["framework"] == "cheat"]
-    assert row["status"] == "ok", row["message"]
-    facts = read_json(store.folder.job(row["key"]).attempt(row["attempt"]).outcome).get()
+    (row,) = [row for row in store.rows() if row.framework == "cheat"]
+    assert row.status == "ok", row.message
+    facts = read_json(store.folder.job(row.key).attempt(row.attempt).outcome).get()
     return tier, facts["report"]["found"]
 
 

@@ -24,10 +24,10 @@ def predictions(jobs: Plan, folder: Path, workers: int, settings: Settings) -> d
     api.run(jobs, store, Local(workers), settings=settings)
     out = {}
     for row in store.rows():
-        assert row["status"] == "ok", row["message"]
-        path = store.folder.job(row["key"]).attempt(row["attempt"]).out / "predictions.npz"
+        assert row.status == "ok", row.message
+        path = store.folder.job(row.key).attempt(row.attempt).out / "predictions.npz"
         with np.load(path, allow_pickle=False) as file:
-            out[row["key"]] = file["probabilities"] if "probabilities" in file else file["prediction"]
+            out[row.key] = file["probabilities"] if "probabilities" in file else file["prediction"]
     return out
 
 
@@ -82,6 +82,6 @@ def test_text_hashes_alike_in_every_job(tmp_path: Path, shared_settings: Setting
     tasks = [task for task in api.load_tasks(suite, shared_settings) if task.name == "diabetes"]
     jobs = api.plan(suite, str(folder), "60s1c", tasks=tasks, folds=[0, 1], settings=shared_settings)
     api.run(jobs, store, Local(1), settings=shared_settings)
-    files = [store.folder.job(r["key"]).attempt(r["attempt"]).out / "report.json" for r in store.rows()]
+    files = [store.folder.job(r.key).attempt(r.attempt).out / "report.json" for r in store.rows()]
     first, second = (json.loads(file.read_text())["order"] for file in files)
     assert first == second

@@ -95,7 +95,7 @@ def ran(
         api.run(jobs, store, Local(2), tier=tier, settings=settings)
         done.set()
         listener.join()
-    rows = {row["framework"]: row for row in store.rows()}
+    rows = {row.framework: row for row in store.rows()}
     yield Ran(tier, rows, store, connections, token, processes)
     store.close()
     assert remove_tree(root) == "", "pytest could not remove it"
@@ -120,23 +120,23 @@ def test_the_table_covers_every_misbehaviour() -> None:
 @pytest.mark.parametrize("name", promises())
 def test_misbehaviour_gets_the_status_the_docs_promise(ran: Ran, name: str) -> None:
     row = ran.rows[name]
-    assert row["status"] == promises()[name][ran.tier], row["message"]
-    assert row["enforcement"] == ran.tier
-    if row["status"] != "ok":
-        assert row["message"][0].isupper() and len(row["message"].split()) > 3, row["message"]
+    assert row.status == promises()[name][ran.tier], row.message
+    assert row.enforcement == ran.tier
+    if row.status != "ok":
+        assert row.message[0].isupper() and len(row.message.split()) > 3, row.message
 
 
 @pytest.mark.strict
 def test_every_planned_job_has_exactly_one_row(ran: Ran) -> None:
     rows = ran.store.rows()
-    assert len(rows) == len({row["key"] for row in rows}) == 2 * len(promises())
+    assert len(rows) == len({row.key for row in rows}) == 2 * len(promises())
 
 
 @pytest.mark.strict
 def test_well_behaved_neighbours_are_unaffected(ran: Ran) -> None:
     good = [row for name, row in ran.rows.items() if name.startswith("good")]
-    assert {row["status"] for row in good} == {"ok"}
-    assert {row["score"] for row in good} == {0.5}
+    assert {row.status for row in good} == {"ok"}
+    assert {row.score for row in good} == {0.5}
 
 
 @pytest.mark.strict
@@ -170,27 +170,27 @@ def test_no_scratch_file_is_left(ran: Ran) -> None:
 @pytest.mark.strict
 def test_a_worker_killed_for_memory_is_counted(ran: Ran) -> None:
     if ran.tier == "strict":
-        assert ran.rows["allocates_in_worker"]["oom_kills"] == 1
-        assert ran.rows["allocates"]["oom_kills"] >= 1
+        assert ran.rows["allocates_in_worker"].oom_kills == 1
+        assert ran.rows["allocates"].oom_kills >= 1
 
 
 @pytest.mark.strict
 def test_memory_stays_near_its_limit(ran: Ran) -> None:
     """The kernel's limit is hard; a watched one is passed by what is allocated between two looks."""
-    peak = ran.rows["allocates"]["peak_memory_mb"]
+    peak = ran.rows["allocates"].peak_memory_mb
     assert peak <= (600 if ran.tier == "strict" else 1500)
 
 
 @pytest.mark.strict
 def test_the_tree_dies_within_a_second_of_its_limit(ran: Ran) -> None:
     row = ran.rows["sleeps"]
-    assert 12.0 <= row["phases"]["fit"] <= 13.0
+    assert 12.0 <= row.phases["fit"] <= 13.0
 
 
 @pytest.mark.strict
 def test_a_gigabyte_of_output_is_cut_and_its_ends_are_kept(ran: Ran) -> None:
     row = ran.rows["prints"]
-    folder = ran.store.folder.job(row["key"]).attempt(row["attempt"])
+    folder = ran.store.folder.job(row.key).attempt(row.attempt)
     facts = read_json(folder.outcome).get()
     assert facts["log_bytes"] > 2**30 and facts["log_cut"]
     assert folder.log.stat().st_size < 2 * 2**20
@@ -199,18 +199,18 @@ def test_a_gigabyte_of_output_is_cut_and_its_ends_are_kept(ran: Ran) -> None:
 
 @pytest.mark.strict
 def test_a_full_folder_stops_near_its_limit(ran: Ran) -> None:
-    assert 200 <= ran.rows["fills_disk"]["disk_peak_mb"] < 2500
+    assert 200 <= ran.rows["fills_disk"].disk_peak_mb < 2500
 
 
 @pytest.mark.strict
 def test_too_many_files_are_counted_and_named(ran: Ran) -> None:
-    assert "files, more than its limit of 20,000" in ran.rows["writes_many_files"]["message"]
+    assert "files, more than its limit of 20,000" in ran.rows["writes_many_files"].message
 
 
 @pytest.mark.strict
 def test_endless_forks_are_stopped_by_the_process_limit(ran: Ran) -> None:
     row = ran.rows["forks"]
-    facts = read_json(ran.store.folder.job(row["key"]).attempt(row["attempt"]).outcome).get()
+    facts = read_json(ran.store.folder.job(row.key).attempt(row.attempt).outcome).get()
     if ran.tier == "strict":
         assert facts["process_limit_hits"] > 0
         assert facts["processes_peak"] <= 1024
@@ -226,5 +226,5 @@ def test_the_network_is_refused_where_the_tier_says_so(ran: Ran) -> None:
 @pytest.mark.strict
 def test_predictions_survive_a_hang_in_inference_timing(ran: Ran) -> None:
     row = ran.rows["sleeps_later"]
-    assert row["score"] == 0.5
-    assert row["phases"]["timing"] >= 3.0
+    assert row.score == 0.5
+    assert row.phases["timing"] >= 3.0

@@ -21,11 +21,14 @@ from assay.data.task import TaskRequest
 from assay.errors import StoreError
 from assay.files import read_json, write_json
 from assay.frameworks.spec import find_framework
+from assay.jobs.circumstances import Circumstances
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
 from assay.jobs.plan import Plan, plan_jobs
+from assay.jobs.row import Row
 from assay.runs.executors.base import Finished
+from assay.runs.launch import Launch
 from assay.runs.machine import this_machine
 from assay.runs.run import MAX_ATTEMPTS, Event, RunOptions, run_plan
 from assay.settings import Settings
@@ -47,8 +50,8 @@ class Told:
     def submit(self, folder: AttemptFolder, descriptors: Sequence[int]) -> None:
         self.started.append(folder.key)
         word = self.words.pop(0) if self.words else "ok"
-        around = read_json(folder.attempt).get()["circumstances"]
-        facts = Facts("plain", "convention", exit_code=0, surroundings=around)
+        circumstances = read_json(folder.attempt).then(Launch.from_json).get().circumstances
+        facts = Facts("plain", "convention", exit_code=0, circumstances=circumstances)
         if word == "killed":
             facts = replace(facts, exit_code=None, signal=9)
         if word == "error":
@@ -85,8 +88,10 @@ def judge(job: Job, folder: AttemptFolder) -> Mapping[str, Any]:
         else ""
     )
     status = status or ("crash" if facts.signal else "error" if facts.exit_code else "ok")
-    digest = facts.surroundings["framework_digest"]
-    return {**ROW, "key": job.key, "attempt": folder.number, "status": status, "framework_digest": digest}
+    digest = facts.circumstances.framework_digest
+    return Row.from_json(
+        {**ROW, "key": job.key, "attempt": folder.number, "status": status, "framework_digest": digest}
+    )
 
 
 @pytest.fixture
@@ -114,7 +119,7 @@ def go(jobs: Plan, store: Store, settings: Settings) -> Callable[..., list[Event
 
 
 def statuses(store: Store) -> Counter[str]:
-    return Counter(row["status"] for row in store.rows())
+    return Counter(row.status for row in store.rows())
 
 
 def test_every_job_is_started_told_of_and_kept_once(
@@ -124,7 +129,7 @@ def test_every_job_is_started_told_of_and_kept_once(
     told = go(executor)
     assert executor.started == [job.key for job in jobs.jobs], "in the order of the plan"
     assert Counter(event.kind for event in told) == {"start": 6, "done": 6}
-    assert {row["key"] for row in store.rows()} == {job.key for job in jobs.jobs}
+    assert {row.key for row in store.rows()} == {job.key for job in jobs.jobs}
     assert executor.most == 1 and executor.cancelled == 1
     assert go(Told("error")) == [], "nothing is left to run"
 
@@ -138,7 +143,7 @@ def test_no_more_jobs_run_than_there_are_workers(go: Callable[..., list[Event]])
 def test_a_supervisor_that_vanishes_is_tried_again(go: Callable[..., list[Event]], store: Store) -> None:
     go(Told("vanish", "vanish"))
     assert statuses(store) == {"ok": 6}
-    assert Counter(row["attempt"] for row in store.rows()) == {1: 5, 3: 1}
+    assert Counter(row.attempt for row in store.rows()) == {1: 5, 3: 1}
 
 
 def test_a_job_lost_every_time_is_a_row_too(go: Callable[..., list[Event]], jobs: Plan, store: Store) -> None:
@@ -153,7 +158,7 @@ def test_a_child_killed_from_outside_is_tried_again_and_then_believed(
 ) -> None:
     go(Told("killed", "ok", *["killed"] * MAX_ATTEMPTS))
     assert statuses(store) == {"ok": 5, "crash": 1}
-    assert Counter(row["attempt"] for row in store.rows()) == {1: 4, 2: 1, 3: 1}
+    assert Counter(row.attempt for row in store.rows()) == {1: 4, 2: 1, 3: 1}
 
 
 def test_a_store_that_cannot_be_written_stops_the_run(go: Callable[..., list[Event]], store: Store) -> None:
@@ -178,7 +183,7 @@ def test_an_interrupt_stops_what_runs_and_keeps_what_is_done(
     with pytest.raises(KeyboardInterrupt):
         run_plan(jobs, store, executor, RunOptions("plain", True), this_machine(), settings, judge, tell)
     assert executor.cancelled == 1
-    kept = {row["key"] for row in store.rows()}
+    kept = {row.key for row in store.rows()}
     assert len(kept) == 2
     again = Told()
     go(again)
@@ -195,7 +200,9 @@ def test_failed_and_stale_jobs_run_again_only_on_request(
     go(retried, retry_failed=True)
     assert len(retried.started) == 2 and statuses(store) == {"error": 1, "ok": 5}
     key = jobs.jobs[3].key
-    store.finish(key, 1, {**(store.row(key) or {}), "framework_digest": "of another adapter"})
+    row = store.row(key)
+    assert row is not None
+    store.finish(key, 1, replace(row, framework_digest="of another adapter"))
     stale = Told()
     go(stale, rerun_stale=True)
     assert stale.started == [key]
@@ -208,7 +215,7 @@ def test_an_attempt_that_finished_unseen_gets_its_row_without_running_again(
     store.add(jobs.jobs)
     claim = store.claim(jobs.jobs[2])
     assert claim is not None
-    facts = Facts("plain", "convention", exit_code=0, surroundings={"framework_digest": "f"})
+    facts = Facts("plain", "convention", exit_code=0, circumstances=Circumstances(framework_digest="f"))
     write_json(claim.folder.outcome, facts.to_json())
     os.close(claim.lock)
     executor = Told()
@@ -230,8 +237,10 @@ def test_a_job_that_somebody_else_runs_is_waited_for_and_told_once(
         if (
             sum(own.kind == "done" for own in told) == 5
         ):  # ours are done; the other coordinator's facts come now
-            around = {"framework_digest": "f"}
-            write_json(claim.folder.outcome, Facts("plain", "", exit_code=0, surroundings=around).to_json())
+            circumstances = Circumstances(framework_digest="f")
+            write_json(
+                claim.folder.outcome, Facts("plain", "", exit_code=0, circumstances=circumstances).to_json()
+            )
             os.close(claim.lock)
 
     executor = Told()

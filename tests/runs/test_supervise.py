@@ -177,7 +177,7 @@ def test_output_phases_and_exit_are_recorded(supervise: Callable[..., Facts], fo
     assert facts.wall_s == pytest.approx(sum(facts.phases.values()))
     assert folder.log.read_text() == "hello\nbye\n" and facts.log_bytes == 10
     assert not folder.tmp.exists() and facts.started_at < facts.ended_at
-    assert "cpu_pressure" in facts.surroundings
+    assert facts.circumstances.load > 0
 
 
 def test_a_phase_over_its_limit_is_stopped_with_all_its_daemons(
@@ -223,7 +223,7 @@ def test_measuring_many_files_does_not_delay_the_clock(supervise: Callable[..., 
     make = "import os; [os.close(os.open(f'{i}', os.O_CREAT)) for i in range(60_000)]"
     facts = supervise(
         f'cd tmp; {sys.executable} -c "{make}"; echo fit > $ASSAY_PHASES; sleep 60',
-        limits_s={**LIMITS, "fit": 2.0},
+        limits_s={**LIMITS, "start": 300.0, "fit": 2.0},  # a slow disk makes the files in half a minute
     )
     assert facts.stopped_for == "time" and facts.files_peak > 1000
     assert 2.0 <= facts.phases["fit"] < 2.4

@@ -66,9 +66,9 @@ def test_two_coordinators_share_a_store_without_loss_or_double_work(
     assert [process.returncode for process in runs] == [0, 0], ends
     store = Store(tmp_path / "store")
     rows = store.rows()
-    assert len(rows) == len({row["key"] for row in rows}) == PLANNED
-    assert {row["attempt"] for row in rows} == {1}
-    attempts = [folder for row in rows for folder in store.folder.job(row["key"]).attempts()]
+    assert len(rows) == len({row.key for row in rows}) == PLANNED
+    assert {row.attempt for row in rows} == {1}
+    attempts = [folder for row in rows for folder in store.folder.job(row.key).attempts()]
     assert len(attempts) == PLANNED
 
 
@@ -80,8 +80,8 @@ def test_cores_are_not_shared_between_coordinators(environ: dict[str, str], tmp_
     for name in ("one", "two"):
         store = Store(tmp_path / name)
         for row in store.rows():
-            attempt = read_json(store.folder.job(row["key"]).attempt(row["attempt"]).attempt).get()
-            spans += [(core, row["started_at"], row["ended_at"]) for core in attempt["cores"]]
+            attempt = read_json(store.folder.job(row.key).attempt(row.attempt).attempt).get()
+            spans += [(core, row.started_at, row.ended_at) for core in attempt["cores"]]
     assert len(spans) == 2 * PLANNED
     for core in {span[0] for span in spans}:
         times = sorted((begin, end) for own, begin, end in spans if own == core)
@@ -94,8 +94,8 @@ def test_two_stores_may_run_the_same_jobs_at_the_same_time(environ: dict[str, st
         _, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
     one, two = (Store(tmp_path / name).rows() for name in ("one", "two"))
-    assert [row["key"] for row in one] == [row["key"] for row in two]
-    assert {row["status"] for row in (*one, *two)} == {"ok"}
+    assert [row.key for row in one] == [row.key for row in two]
+    assert {row.status for row in (*one, *two)} == {"ok"}
 
 
 def test_ctrl_c_stops_children_keeps_work_and_says_how_to_go_on(
@@ -111,13 +111,13 @@ def test_ctrl_c_stops_children_keeps_work_and_says_how_to_go_on(
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "go on with the same command" in errors and "assay run" in errors and "Traceback" not in errors
-    kept = {row["key"]: row for row in Store(tmp_path / "store").rows()}
+    kept = {row.key: row for row in Store(tmp_path / "store").rows()}
     assert 0 < len(kept) < PLANNED
     again = start(environ, tmp_path / "store")
     _, errors = again.communicate(timeout=300)
     assert again.returncode == 0
     assert f"{len(kept)} of {PLANNED} jobs are done already" in errors
-    after = {row["key"]: row for row in Store(tmp_path / "store").rows()}
+    after = {row.key: row for row in Store(tmp_path / "store").rows()}
     assert len(after) == PLANNED
     assert {key: after[key] for key in kept} == kept
 
@@ -160,7 +160,7 @@ def test_a_full_disk_is_a_clear_error_and_the_store_stays_valid(
     assert "full" in errors or "No space left" in errors
     assert "Traceback" not in errors
     ballast.unlink()
-    kept = {row["key"] for row in Store(small_disk / "store").rows()}
+    kept = {row.key for row in Store(small_disk / "store").rows()}
     assert kept
     shutil.copytree(small_disk / "store", tmp_path / "copy")
     again = start(environ, tmp_path / "copy")

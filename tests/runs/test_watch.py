@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from assay.runs.watch import END_LIMIT_S, PHASES, MemoryTrace, PhaseClock, Surroundings
+from assay.jobs.circumstances import Circumstances
+from assay.runs.watch import END_LIMIT_S, PHASES, Disturbance, MemoryTrace, PhaseClock
 
 LIMITS = {"start": 60.0, "load": 50.0, "fit": 40.0, "predict": 30.0, "timing": 20.0, "export": 10.0}
 
@@ -97,11 +98,12 @@ def test_memory_over_time_is_bounded_and_its_peak_exact() -> None:
     assert len(gaps) == 1, "points stay evenly spaced"
 
 
-def test_surroundings_are_shares_of_the_time() -> None:
-    around = Surroundings()
+def test_disturbance_is_shares_of_the_time() -> None:
+    disturbance = Disturbance()
     deadline = time.monotonic() + 0.2
     while time.monotonic() < deadline:
         pass
-    said = around.end()
-    assert set(said) == {"cpu_pressure", "steal", "load"}
-    assert 0.0 <= said["cpu_pressure"] <= 1.1 and 0.0 <= said["steal"] <= 1.0 and said["load"] >= 0.0
+    circumstances = disturbance.add_to(Circumstances(neighbours=2))
+    assert circumstances.neighbours == 2
+    assert 0.0 <= circumstances.cpu_pressure <= 1.1 and 0.0 <= circumstances.steal <= 1.0
+    assert circumstances.load >= 0.0

@@ -52,6 +52,6 @@ def test_another_framework_is_compared_with_the_older_rows(older: Path, shared_s
     suite = api.load_suite(older / "suite.yaml", settings=shared_settings)
     jobs = api.plan(suite, "linear", "30s1c", tasks=["parquet"], folds=[0], settings=shared_settings)
     api.run(jobs, store, Local(1), settings=shared_settings)
-    rows = [row for row in store.rows() if row["task"] == "parquet"]
-    assert {row["framework"] for row in rows} == {"constant", "decision_tree", "linear"}
-    assert len({row["task_digest"] for row in rows}) == 1
+    rows = [row for row in store.rows() if row.task == "parquet"]
+    assert {row.framework for row in rows} == {"constant", "decision_tree", "linear"}
+    assert len({row.task_digest for row in rows}) == 1

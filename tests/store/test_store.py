@@ -21,6 +21,7 @@ from assay.errors import StoreError
 from assay.files import write_json
 from assay.jobs.constraint import parse_constraint
 from assay.jobs.job import Job
+from assay.jobs.row import Row
 from assay.store.store import Claim, State, Store, explained, is_held
 
 FORK = multiprocessing.get_context("fork")
@@ -53,9 +54,9 @@ def make_jobs(count: int) -> list[Job]:
     return [make_job(number) for number in range(count)]
 
 
-def make_row(claim: Claim, status: str = "ok", **more: Any) -> dict[str, Any]:
-    said = {"key": claim.job.key, "attempt": claim.folder.number, "status": status, "framework_digest": "f1"}
-    return {**ROW, **said, **more}
+def make_row(claim: Claim, status: str = "ok", **more: Any) -> Row:
+    job = {"key": claim.job.key, "attempt": claim.folder.number, "status": status, "framework_digest": "f1"}
+    return Row.from_json({**ROW, **job, **more})
 
 
 def end(claim: Claim, write_facts: bool = True) -> None:
@@ -373,7 +374,7 @@ def test_a_done_job_is_claimed_only_again(store: Store) -> None:
     assert second is not None and second.folder.number == 2
     end(second)
     store.finish(job.key, 2, make_row(second))
-    assert [(row["attempt"], row["status"]) for row in store.rows()] == [(2, "ok")]
+    assert [(row.attempt, row.status) for row in store.rows()] == [(2, "ok")]
 
 
 def test_a_row_does_not_vanish_while_its_job_runs_again(store: Store) -> None:
@@ -385,9 +386,9 @@ def test_a_row_does_not_vanish_while_its_job_runs_again(store: Store) -> None:
     store.finish(job.key, 1, make_row(first, "timeout"))
     second = store.claim(job, again=True)
     assert second is not None
-    assert [row["status"] for row in store.rows()] == ["timeout"]
+    assert [row.status for row in store.rows()] == ["timeout"]
     end(second, write_facts=False)  # interrupted
-    assert [row["status"] for row in store.rows()] == ["timeout"]
+    assert [row.status for row in store.rows()] == ["timeout"]
     assert store.row(job.key) == make_row(first, "timeout")
 
 
@@ -418,8 +419,8 @@ def test_rows_come_back_as_they_were_given_at_full_precision(store: Store) -> No
         end(claim)
         said[job.key] = make_row(claim, score=1 / 3 + job.fold * 1e-16, message="ü\u0000")
         store.finish(job.key, 1, said[job.key])
-    assert {row["key"]: row for row in store.rows()} == said
-    assert [row["key"] for row in store.rows()] == [job.key for job in jobs], "by task and fold"
+    assert {row.key: row for row in store.rows()} == said
+    assert [row.key for row in store.rows()] == [job.key for job in jobs], "by task and fold"
 
 
 def test_counts_tell_pending_running_and_every_status(store: Store) -> None:

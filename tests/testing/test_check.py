@@ -172,7 +172,7 @@ def test_what_is_kept_can_be_explained_and_is_not_mixed(tmp_path: Path) -> None:
     folder = write_framework(tmp_path / "mine", RAISES)
     found = check_framework(str(folder), keep=tmp_path / "kept", constraint="10s1c")
     told = explain(Store(found.store, create=False), found.tasks[0].key)
-    assert told.row["status"] == "error" and told.row["constraint"] == "10s1c"
+    assert told.row.status == "error" and told.row.constraint == "10s1c"
     assert (tmp_path / "kept" / "tasks" / "gaps_test.csv").is_file()
     with pytest.raises(ConfigError, match="kept is there already"):
         check_framework(str(folder), keep=tmp_path / "kept")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from assay.frameworks.predictions import Predictions
 from assay.frameworks.spec import FrameworkSpec
+from assay.jobs.row import Row
 from assay.testing.claims import Trial, judge
 
 TRUTH = np.array([0, 1, 2, 1] * 15)
@@ -21,6 +23,9 @@ def spec(**said: Any) -> FrameworkSpec:
     return FrameworkSpec("mine", "1", Path("mine"), Path("mine"), **{"description": "For tests.", **said})
 
 
+ROW = Path(__file__).parents[2] / "benchmarks" / "row.json"
+
+
 def answer(codes: np.ndarray, labels: np.ndarray | None = None) -> Predictions:
     return Predictions(codes if labels is None else labels, np.eye(len(CLASSES))[codes] * 0.8 + 0.2 / 3)
 
@@ -28,12 +33,12 @@ def answer(codes: np.ndarray, labels: np.ndarray | None = None) -> Predictions:
 def trial(codes: np.ndarray = TRUTH, **said: Any) -> Trial:
     """One task, done well unless something else is said."""
     row = {
-        "task": "codes", "status": "ok", "message": "", "metric": "logloss", "score": 0.1, "fit_s": 1.0,
-        "budget_s": 30.0, "higher_is_better": {"logloss": False}, "constant_predictions": False, "models_count": 1,
+        "key": "ab", "task": "codes", "score": 0.1, "scores": {}, "higher_is_better": {"logloss": False},
+        "fit_s": 1.0, "budget_s": 30.0, "constant_predictions": False, "models_count": 1,
     }  # fmt: skip
-    known = {name: said.pop(name) for name in list(said) if name in row}
+    columns = {name: said.pop(name) for name in list(said) if name in Row.__dataclass_fields__}
     given = {"classes": CLASSES, "truth": TRUTH, "answer": answer(codes), "constant": 1.0, **said}
-    return Trial({**row, **known}, **given)
+    return Trial(Row.from_json({**json.loads(ROW.read_text()), **row, **columns}), **given)
 
 
 def problems(one: Trial, who: FrameworkSpec | None = None) -> dict[str, str]:

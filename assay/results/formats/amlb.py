@@ -7,9 +7,11 @@ which AMLB does not have, go on counting folds after those of repeat 0.
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from assay.jobs.row import Row
 
 __all__ = ["COLUMNS", "amlb_rows", "write_amlb"]
 
@@ -25,11 +27,11 @@ NAMES = {
 }
 
 
-def write_amlb(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_amlb(path: Path, rows: Sequence[Row]) -> None:
     """Write results rows as AMLB's CSV."""
     records = amlb_rows(rows)
-    metrics = sorted({name for row in rows for name in row["scores"]})
-    batches = sorted({int(size) for row in rows for size in row["inference_s"]})
+    metrics = sorted({name for row in rows for name in row.scores})
+    batches = sorted({int(size) for row in rows for size in row.inference_s})
     names = [*COLUMNS, *metrics, *(f"infer_batch_size_df_{size}" for size in batches)]
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
@@ -37,41 +39,41 @@ def write_amlb(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         writer.writerows(records)
 
 
-def amlb_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def amlb_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return one record per job in AMLB's terms: `result` is higher-is-better, its metric `neg_x` if need be."""
-    folds = {row["task"]: 0 for row in rows}
+    folds = {row.task: 0 for row in rows}
     for row in rows:
-        folds[row["task"]] = max(folds[row["task"]], row["fold"] + 1)
-    return [_record(row, folds[row["task"]]) for row in rows]
+        folds[row.task] = max(folds[row.task], row.fold + 1)
+    return [_record(row, folds[row.task]) for row in rows]
 
 
-def _record(row: Mapping[str, Any], n_folds: int) -> dict[str, Any]:
-    higher = row["higher_is_better"][row["metric"]]
-    failed = row["status"] != "ok"
-    score = row["score"]
+def _record(row: Row, n_folds: int) -> dict[str, Any]:
+    higher = row.higher_is_better[row.metric]
+    failed = row.status != "ok"
+    score = row.score
     record: dict[str, Any] = {
-        "id": row["task_id"].replace("openml/t/", "openml.org/t/"),
-        "task": row["task"],
-        "framework": NAMES.get(row["framework"], row["framework"]),
-        "constraint": row["constraint"],
-        "fold": row["repeat"] * n_folds + row["fold"],
-        "type": row["type"],
+        "id": row.task_id.replace("openml/t/", "openml.org/t/"),
+        "task": row.task,
+        "framework": NAMES.get(row.framework, row.framework),
+        "constraint": row.constraint,
+        "fold": row.repeat * n_folds + row.fold,
+        "type": row.type,
         "result": "" if score is None else repr(score if higher else 0.0 - score),
-        "metric": row["metric"] if higher else f"neg_{row['metric']}",
+        "metric": row.metric if higher else f"neg_{row.metric}",
         "mode": "local",
-        "version": row["version"],
-        "params": repr(row["params"]) if row["params"] else "",
+        "version": row.version,
+        "params": repr(row.params) if row.params else "",
         "app_version": "assay",
-        "utc": row["started_at"][:19],
-        "duration": _text(row["wall_s"]),
-        "training_duration": _text(row["fit_s"]),
-        "predict_duration": _text(row["predict_s"]),
-        "models_count": _text(row["models_count"]),
-        "seed": row["seed"],
-        "info": f"{row['status']}: {row['message']}" if failed else "",
+        "utc": row.started_at[:19],
+        "duration": _text(row.wall_s),
+        "training_duration": _text(row.fit_s),
+        "predict_duration": _text(row.predict_s),
+        "models_count": _text(row.models_count),
+        "seed": row.seed,
+        "info": f"{row.status}: {row.message}" if failed else "",
     }
-    record.update({name: _text(value) for name, value in row["scores"].items()})
-    record.update({f"infer_batch_size_df_{size}": _text(value) for size, value in row["inference_s"].items()})
+    record.update({name: _text(value) for name, value in row.scores.items()})
+    record.update({f"infer_batch_size_df_{size}": _text(value) for size, value in row.inference_s.items()})
     return record
 
 

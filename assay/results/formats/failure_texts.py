@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from math import isfinite, nan
 
-from assay.jobs.outcome import STATUSES
+from assay.vocabulary import STATUSES
 
 __all__ = ["cause_of", "is_at_limit", "read_failure"]
 

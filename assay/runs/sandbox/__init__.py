@@ -13,6 +13,7 @@ from typing import Protocol
 
 from assay.errors import InternalError
 from assay.runs.launch import Launch
+from assay.vocabulary import Blindness
 
 __all__ = ["TIERS", "Sample", "Sandbox", "Streams", "make_sandbox"]
 
@@ -39,7 +40,7 @@ class Streams:
 class Sandbox(Protocol):
     """One tier at work on one attempt."""
 
-    blindness: str
+    blindness: Blindness
     hard_memory: bool
 
     def start(self, streams: Streams) -> int:

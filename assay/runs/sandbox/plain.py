@@ -13,6 +13,7 @@ from assay.runs.launch import Launch
 from assay.runs.sandbox import Sample, Streams
 from assay.runs.sandbox.short import remove_short_path, short_path
 from assay.runs.sandbox.spawn import child_environment, drop_capabilities, spawn
+from assay.vocabulary import Blindness
 
 __all__ = ["Plain"]
 
@@ -44,7 +45,7 @@ class Plain:
         roots = [os.path.realpath(path) for path in (*SYSTEM, *launch.readable, launch.framework) if path]
         hidden = [Path(os.path.realpath(path)) for path in launch.hidden if os.path.exists(path)]
         shown = [path for path in hidden if any(path.is_relative_to(root) for root in roots)]
-        self.blindness = "files" if landlock and not shown else "convention"
+        self.blindness: Blindness = "files" if landlock and not shown else "convention"
         self.home = folder / "tmp"
         self.process: subprocess.Popen[bytes] | None = None
 

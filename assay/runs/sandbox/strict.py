@@ -14,6 +14,7 @@ from assay.runs.launch import Launch
 from assay.runs.sandbox import Sample, Streams
 from assay.runs.sandbox.cgroup import find_cgroup
 from assay.runs.sandbox.spawn import child_environment, spawn
+from assay.vocabulary import Blindness
 
 __all__ = ["ETC", "NAMESPACES", "Strict", "bubblewrap_arguments", "group_name"]
 
@@ -34,7 +35,7 @@ def group_name(folder: Path) -> str:
 class Strict:
     """An allow-list of files, own namespaces, no capabilities, hard limits."""
 
-    blindness = "enforced"
+    blindness: Blindness = "enforced"
     hard_memory = True
 
     def __init__(self, launch: Launch, folder: Path) -> None:
