@@ -9,12 +9,14 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TextIO
 
 from assay.errors import DataError
 from assay.files import visible
 from assay.jobs.row import Row, row_columns
+from assay.store.store import no_collection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +52,9 @@ def _columns() -> Iterator[str]:
 
 COLUMNS = tuple(_columns())
 SAME = tuple(name for name in COLUMNS if name not in MADE and name not in ("params", "message"))
+BY_JOB = (*SAME, "row_s", "params")
+BY_METRIC = ("metric", "value", "higher_is_better", "optimised", "message")
+_same_values = attrgetter(*SAME)
 NUMBERS = ("repeat", "fold", "budget_s", "value", "fit_s", "predict_s", "row_s")
 
 
@@ -57,53 +62,56 @@ def long_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Turn results rows into one record per job and metric."""
     out = []
     for row in rows:
-        same = {name: getattr(row, name) for name in SAME}
-        same["row_s"] = _seconds_per_row(row.inference_s)
-        same["params"] = json.dumps(row.params, sort_keys=True)
-        for metric, value in row.scores.items():
-            made = {
-                "metric": metric,
-                "value": value,
-                "higher_is_better": row.higher_is_better[metric],
-                "optimised": metric == row.metric,
-                "message": _message(row, metric),
-            }
-            out.append({**same, **made})
+        same = dict(zip(BY_JOB, _job_values(row), strict=True))
+        out += [{**same, **dict(zip(BY_METRIC, values, strict=True))} for values in _metric_values([row])]
     return out
 
 
-def _message(row: Row, metric: str) -> str:
-    """Return how the job failed; of one that did not, what its notes say of a metric that has no value."""
-    if row.message or row.scores[metric] is not None:
-        return row.message
+def _why_missing(row: Row, metric: str) -> str:
+    """Return what a job's notes say of a metric that has no value."""
     begins = f"{metric}: "
     return next((note.removeprefix(begins) for note in row.notes if note.startswith(begins)), "")
 
 
 def _seconds_per_row(inference_s: Mapping[str, float]) -> float | None:
-    largest = max(inference_s, key=int, default="0")
+    largest = _largest(tuple(inference_s))
     return inference_s[largest] / int(largest) if int(largest) else None
+
+
+@lru_cache(maxsize=100)  # nearly all jobs time the same sizes
+def _largest(sizes: tuple[str, ...]) -> str:
+    return max(sizes, key=int, default="0")
 
 
 def scores_table(rows: Sequence[Row]) -> pd.DataFrame:
     """Return the scores table as a DataFrame with the documented columns, also when there are no rows."""
+    import numpy as np
     import pandas as pd
 
-    # Column by column, and repeated as arrays: several times faster than a dictionary for each job and metric.
-    counts = [len(row.scores) for row in rows]
-    cells = [(row, metric, value) for row in rows for metric, value in row.scores.items()]
-    made: dict[str, list[Any]] = {
-        "metric": [metric for _, metric, _ in cells],
-        "value": [value for _, _, value in cells],
-        "higher_is_better": [row.higher_is_better[metric] for row, metric, _ in cells],
-        "optimised": [metric == row.metric for row, metric, _ in cells],
-        "message": [_message(row, metric) for row, metric, _ in cells],
-    }
-    by_job: dict[str, Iterable[Any]] = {name: map(attrgetter(name), rows) for name in SAME}
-    by_job["row_s"] = [_seconds_per_row(row.inference_s) for row in rows]
-    by_job["params"] = [json.dumps(row.params, sort_keys=True) if row.params else "{}" for row in rows]
-    columns = {name: pd.Series(list(values)).repeat(counts).array for name, values in by_job.items()}
-    return pd.DataFrame({name: columns.get(name, made.get(name)) for name in COLUMNS}, columns=list(COLUMNS))
+    if not rows:
+        return pd.DataFrame(columns=list(COLUMNS))
+    with no_collection():
+        # By columns, repeated as arrays: faster than a dictionary for each job and metric.
+        counts = np.array([len(row.scores) for row in rows], dtype=np.intp)
+        by_job = dict(zip(BY_JOB, zip(*map(_job_values, rows), strict=True), strict=True))
+        by_metric = dict(zip(BY_METRIC, zip(*_metric_values(rows), strict=True), strict=True))
+        columns = {name: pd.Series(values).array.repeat(counts) for name, values in by_job.items()}
+        columns.update({name: pd.Series(values).array for name, values in by_metric.items()})
+        return pd.DataFrame({name: columns[name] for name in COLUMNS})
+
+
+def _job_values(row: Row) -> tuple[Any, ...]:
+    """Return what all metrics of a job have in common, as in `BY_JOB`."""
+    params = json.dumps(row.params, sort_keys=True) if row.params else "{}"
+    return (*_same_values(row), _seconds_per_row(row.inference_s), params)
+
+
+def _metric_values(rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
+    """Yield what belongs to one metric of a job, as in `BY_METRIC`."""
+    for row in rows:
+        for metric, value in row.scores.items():
+            message = row.message or ("" if value is not None else _why_missing(row, metric))
+            yield metric, value, row.higher_is_better[metric], metric == row.metric, message
 
 
 def check_scores(table: pd.DataFrame, source: str) -> None:
