@@ -57,7 +57,7 @@ def predict(model, test):
 
 
 def export(model, train):
-    """Write the predictions of cross-validated runs: auto-sklearn keeps those of the best 50, fold after fold."""
+    """Write the predictions of cross-validated runs; auto-sklearn keeps the best 50 at most, fold after fold."""
     automl, is_classification = model[:2]
     rows = validated(automl.automl_)
     order, runs = np.argsort(rows), Path(automl.automl_._backend.get_runs_directory())
