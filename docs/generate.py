@@ -260,6 +260,17 @@ beside: the seconds `fit` took, or how it failed. What was not run is not said t
 **Role** `constant` is what failed folds count as. **Stops by** `count` promises the same predictions for the same
 seed; what stops by `time` depends on the machine.
 
+## Out-of-fold predictions
+
+[`assay leaderboard --intervals`](../howto/winner.md#other-ways-to-the-same-question) says how good the best of a
+framework's own models is on new rows. It needs what each model predicted for the training rows it had not seen. An
+adapter hands over what the framework has of them; it never trains again for that. The last column is where the
+source code of this version shows it. A job of a framework that can leave predictions but did not says why in its notes.
+
+{oof}
+
+The baselines and single models, such as `linear` or `xgboost`, fit one configuration: there is no winner to correct.
+
 ## Parameters
 
 Set with `--set framework.key=value`. Names that begin with `_` steer the adapter; all others go to the library,
@@ -298,6 +309,7 @@ def frameworks() -> dict[str, str]:
         **{environment: _table(head, found) for environment, found in rows.items()},
         sets=", ".join(f"`{name}`" for name in set_names()),
         **_checks(),
+        oof=_oof(),
         params=_table(("framework", "parameter", "default"), params),
     )
     return {"reference/frameworks.md": text}
@@ -329,6 +341,21 @@ def _checks() -> dict[str, str]:
         if notes
         else "",
     }
+
+
+def _oof() -> str:
+    """Return the table of who leaves out-of-fold predictions, and why others do not, as their source code says."""
+    from assay.frameworks.spec import find_framework
+
+    looked_at = json.loads((DOCS / "data" / "oof.json").read_text(encoding="utf-8"))
+    rows = []
+    for name, entry in looked_at.items():
+        reason = f"if {entry['unless']}" if entry["unless"] else find_framework(name).no_oof
+        places = ", ".join(f"`{place}`" for place in entry["source"].split(", ") if place)
+        rows.append(
+            (f"`{name}`", entry["version"] or "–", entry["leaves"] or "–", reason or "–", places or "–")
+        )
+    return _table(("name", "version", "leaves predictions of", "leaves none", "seen in"), rows)
 
 
 LOOKED_INTO = """

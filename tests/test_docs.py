@@ -1,6 +1,7 @@
 """The pages are current, name what there is, and their links lead somewhere."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.frameworks.spec import builtin_names
+from assay.frameworks.spec import builtin_names, find_framework
 from assay.frameworks.toml import FrameworkFile
 from assay.jobs.constraint import KNOWN
 from assay.metrics import BUILTIN
@@ -63,6 +64,18 @@ def test_frameworks_page_names_every_framework():
         re.M,
     )
     assert sorted(names) == builtin_names()
+
+
+def test_out_of_fold_table_was_made_for_the_versions_there_are():
+    looked_at = json.loads(read("data/oof.json"))
+    specs = {name: find_framework(name, unlocked=True) for name in builtin_names()}
+    automl = {name for name, spec in specs.items() if spec.role == "framework" and not spec.extends}
+    assert automl <= set(looked_at)
+    for name, entry in looked_at.items():
+        assert bool(entry["leaves"]) != bool(specs[name].no_oof), name
+        assert entry["version"] == specs[name].version or not entry["version"], (
+            f"read the source of {name} again"
+        )
 
 
 def test_commands_page_has_every_command_with_its_options():

@@ -230,8 +230,8 @@ class Train(Rows):
         """Keep out-of-fold predictions: a dict, or pairs made one by one, from configuration to its predictions.
 
         Each is a `Prediction`, or an array over the training rows: values (n), probabilities in the order of `classes`
-        (n×k), or of two classes the last one's (n). NaN where there is none. Without predictions there is no file;
-        return whether there is one.
+        (n×k), or of two classes the last one's (n). NaN where there is none. A `Prediction` of labels alone becomes
+        probabilities of 0 and 1. Without predictions there is no file; return whether there is one.
         """
         pairs = iter(predictions.items() if isinstance(predictions, Mapping) else predictions)
         first = next(pairs, None)
@@ -254,7 +254,7 @@ class Train(Rows):
 
     def _out_of_fold(self, name: str, said: Any) -> Any:
         if isinstance(said, Prediction):
-            said = said.values if said.probabilities is None else in_order(said, self.classes)
+            said = _numbers(said, self.classes)
         array = self._for_each_row(name, np.asarray(said, dtype=float))
         if array.ndim > 1 and array.shape[1:] != (len(self.classes),):
             raise ValueError(
@@ -376,6 +376,15 @@ def in_order(prediction: Prediction, classes: Sequence[str]) -> Any:
     ordered = np.zeros((probabilities.shape[0], len(classes)))
     ordered[:, where] = probabilities
     return ordered
+
+
+def _numbers(prediction: Prediction, classes: Sequence[str]) -> Any:
+    """Return probabilities in the order of `classes`, of labels alone 0 and 1; of a regression the values."""
+    if prediction.probabilities is not None:
+        return in_order(prediction, classes)
+    if prediction.labels is not None:
+        return np.eye(len(classes))[positions(np.ravel(prediction.labels), classes)]
+    return prediction.values
 
 
 def _floats(answer: Any, what: str) -> Any:

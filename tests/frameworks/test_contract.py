@@ -331,6 +331,13 @@ def test_out_of_fold_columns_are_put_in_the_order_of_the_classes(tmp_path: Path)
         learn.write_oof({"c": np.zeros((2, 2))})
 
 
+def test_out_of_fold_labels_become_probabilities_of_0_and_1(tmp_path: Path) -> None:
+    learn = train(tmp_path, np.array([2, 0]))
+    assert learn.write_oof({"codes": Prediction(labels=np.array([2, 1]))})
+    with np.load(tmp_path / "out" / "oof.npz", allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["config_0"], [[0, 0, 1], [0, 1, 0]])
+
+
 def test_metric_may_depend_on_the_type_of_the_task(tmp_path: Path) -> None:
     names = {"f1": {"binary": "f1"}, "auc": "roc_auc", "logloss": {"multiclass": "mlogloss"}}
     binary = train(tmp_path, [0, 1], type="binary", classes=["a", "b"], metric="f1")

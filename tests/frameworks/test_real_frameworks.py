@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay import Local, Store, Suite, plan, run
@@ -14,6 +15,7 @@ from assay.frameworks.envs import environment_folder, environment_of
 from assay.frameworks.install import build_environment
 from assay.frameworks.pythons import interpreters
 from assay.frameworks.spec import find_framework
+from assay.results.matrices import read_job_matrices
 from assay.settings import Settings
 
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -60,6 +62,42 @@ def test_framework_is_installed_by_its_first_run_and_learns(
 
 def test_the_two_are_on_different_pythons() -> None:
     assert find_framework("xgboost").python != find_framework("lightgbm").python
+
+
+def agreement(y: np.ndarray, said: np.ndarray) -> float:
+    """Return the share of right classes, or the correlation with a probability or value."""
+    return np.mean(said.argmax(axis=1) == y) if said.ndim > 1 else np.corrcoef(y, said)[0, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("name", "params", "constraint"),
+    [
+        ("gama", {}, "1m1c"),
+        ("gama_simple", {}, "1m1c"),
+        ("evalml", {}, "1m1c"),
+        ("autosklearn", {"resampling_strategy": "cv"}, "3m1c"),  # a run may take a tenth, with all its folds
+        ("oboe", {"method": "TensorOboe"}, "1m1c"),
+    ],
+)
+def test_framework_leaves_what_its_models_said_about_rows_they_had_not_seen(
+    name: str, params: dict[str, str], constraint: str, tmp_path: Path
+) -> None:
+    settings = Settings.from_environment()
+    spec = find_framework(name).with_params(params)
+    if spec.python not in interpreters():
+        pytest.skip(f"there is no Python {spec.python} on this machine")
+    build_environment(spec, settings)
+    store = Store(tmp_path / "store")
+    run(plan(SUITE, [spec], constraint, settings=settings), store, Local(1), settings=settings)
+    found = {row["task"]: matrix for row, matrix, _ in read_job_matrices(store.folder, store.rows())}
+    assert set(found) == set(spec.types)
+    for matrix in found.values():
+        assert not matrix.notes, "every model has a prediction for every row"
+        assert len(set(matrix.names)) == len(matrix.names) > 1
+        # Rows or classes in a wrong order would agree with the target by chance only.
+        assert max(agreement(matrix.y, said) for said in matrix.values.swapaxes(0, 1)) > 0.6
 
 
 @pytest.mark.slow

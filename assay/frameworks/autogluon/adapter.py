@@ -65,6 +65,10 @@ def export(model, train):
     ]
     if predictor._trainer.bagged_mode:
         train.write_oof((name, out_of_fold(predictor, name, train)) for name in models)
+    else:
+        train.report(
+            no_oof="AutoGluon bagged no models, so they were validated on a part of the training rows."
+        )
 
 
 def close(model):

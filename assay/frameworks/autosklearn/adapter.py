@@ -2,13 +2,16 @@
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import autosklearn.classification
 import autosklearn.metrics as own
 import autosklearn.regression
+import numpy as np
 import pandas as pd
 from assay_contract import Prediction, passed
 from assay_encode import plain_frame
+from autosklearn.evaluation.train_evaluator import TrainEvaluator
 from autosklearn.experimental.askl2 import AutoSklearn2Classifier
 
 METRICS = {
@@ -30,6 +33,7 @@ def fit(train, budget, params):
         seed=train.seed % 2**31,
         metric=metric,
         tmp_folder=str(Path("autosklearn").absolute()),  # candidates run in other folders
+        delete_tmp_folder_after_terminate=False,  # their predictions are there
         **passed(params),
     )
     began = time.time()
@@ -50,6 +54,39 @@ def predict(model, test):
     if is_classification:
         return Prediction(probabilities=automl.predict_proba(X), classes=classes(automl))
     return Prediction(values=automl.predict(X))
+
+
+def export(model, train):
+    """Write the predictions of cross-validated runs; auto-sklearn keeps the best 50 at most, fold after fold."""
+    automl, is_classification = model[:2]
+    rows = validated(automl.automl_)
+    order, runs = np.argsort(rows), Path(automl.automl_._backend.get_runs_directory())
+    is_whole = np.array_equal(rows[order], np.arange(train.n_rows))
+    files = sorted(runs.glob("*/predictions_ensemble_*.npy")) if is_whole else []
+    held_out = ((name(path.parent), np.load(str(path), allow_pickle=True)[order]) for path in files)
+    is_written = train.write_oof(
+        (run, Prediction(probabilities=said, classes=classes(automl)) if is_classification else said.ravel())
+        for run, said in held_out
+    )
+    if not is_written:
+        train.report(no_oof="auto-sklearn validated its models on a part of the training rows.")
+
+
+def name(folder):
+    """Return the number of a run, which the leaderboard has too, and its budget; the folder is SEED_NUMBER_BUDGET."""
+    return "run %s, budget %s" % tuple(folder.name.split("_")[1:])
+
+
+def validated(automl):
+    """Return the rows that a run validates on, in the order of its saved predictions."""
+    data = automl._backend.load_datamanager()
+    settings = SimpleNamespace(
+        resampling_strategy=automl._resampling_strategy,
+        resampling_strategy_args=automl._resampling_strategy_arguments,
+    )
+    X, y = data.data["X_train"], data.data["Y_train"]
+    splits = TrainEvaluator.get_splitter(settings, data).split(np.zeros(X.shape[0]), np.ravel(y))
+    return np.concatenate([rows for _, rows in splits])
 
 
 def kind(train, second):

@@ -1,8 +1,10 @@
 """GAMA: asynchronous evolution of scikit-learn pipelines; every evaluation is in its log."""
 
+import heapq
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from assay_contract import SCORERS, Prediction, passed
 from assay_encode import plain_frame
@@ -12,6 +14,8 @@ METRICS = {name: SCORERS[name] for name in ("pr_auc", "logloss", "acc", "mse", "
 METRICS.update(
     auc={"binary": "roc_auc"}, f1={"multiclass": "f1_weighted"}, rmse=SCORERS["mse"]
 )  # the same order; GAMA has no root
+MOST = 200  # as many pipelines as GAMA considers for its ensemble
+HELD_OUT = Path("held_out")
 
 
 def fit(train, budget, params):
@@ -28,18 +32,57 @@ def fit(train, budget, params):
         output_directory="gama",
         **passed(params),
     )
+    HELD_OUT.mkdir()
+    kept = []
+    # First in the list: GAMA's own callback leaves 10,000 rows of the predictions, or none if it builds no ensemble.
+    gama._subscribers["evaluation_completed"].insert(0, lambda evaluation: keep(kept, evaluation))
     began = datetime.now()
     gama.fit(frame(train), pd.Series(train.y))
     write_trace(train, began, metric)
-    return gama
+    chosen = getattr(gama._post_processing, "_selected_individual", None)  # an ensemble has none
+    train.report(best=name(chosen) if chosen else "")
+    return gama, kept
 
 
-def predict(gama, test):
+def predict(model, test):
     """Let the ensemble predict."""
-    X = frame(test)
+    gama, X = model[0], frame(test)
     if isinstance(gama, GamaRegressor):
         return Prediction(values=gama.predict(X))
     return Prediction(probabilities=gama.predict_proba(X), classes=gama._label_encoder.classes_)
+
+
+def export(model, train):
+    """Write what the best pipelines said about rows they had not seen."""
+    gama, kept = model
+    classes = gama._label_encoder.classes_ if train.is_classification else None
+    best_first = sorted(kept, reverse=True)
+    train.write_oof((which, answer(np.load(HELD_OUT / file), classes)) for _, file, which in best_first)
+
+
+def keep(kept, evaluation):
+    """Save the predictions of a pipeline's cross-validation, and forget those of the worst if there are too many."""
+    if evaluation.error is not None:
+        return
+    file = "%s.npy" % evaluation.individual._id
+    np.save(HELD_OUT / file, evaluation.predictions)
+    heapq.heappush(kept, (evaluation.score, file, name(evaluation.individual)))
+    if len(kept) > MOST:
+        (HELD_OUT / heapq.heappop(kept)[1]).unlink()
+
+
+def name(individual):
+    """Return a pipeline's steps and the beginning of its id; the artifact `evaluations.csv` has its parameters."""
+    return "%s %s" % (individual.short_name(), str(individual._id)[:8])
+
+
+def answer(said, classes):
+    """Return values, probabilities, or labels where the metric asks for no more."""
+    if classes is None:
+        return Prediction(values=said)
+    if said.ndim > 1:
+        return Prediction(probabilities=said, classes=classes)
+    return Prediction(labels=said.astype(int))
 
 
 def write_trace(train, began, metric):

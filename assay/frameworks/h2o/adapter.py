@@ -57,7 +57,8 @@ def export(model, train):
     kept = (
         (name, answer(said.as_data_frame(), is_classification)) for name, said in held_out if said is not None
     )
-    train.write_oof(kept)
+    if not train.write_oof(kept):
+        train.report(no_oof="H2O cross-validated none of its models in this job.")
 
 
 def close(model):

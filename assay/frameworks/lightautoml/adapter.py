@@ -1,5 +1,6 @@
 """LightAutoML: the preset that restarts with other configurations until the time is used, or one run of it."""
 
+import numpy as np
 from assay_contract import Prediction, passed
 from assay_encode import plain_frame
 from lightautoml.automl.presets.tabular_presets import TabularAutoML, TabularUtilizedAutoML
@@ -53,7 +54,10 @@ def predict(model, test):
 def export(model, train):
     """Write what the blend said about rows its parts had not seen."""
     _, task_type, classes, held_out = model
-    train.write_oof({"blend": answer(held_out, task_type, classes)})
+    if np.isnan(held_out).any():
+        train.report(no_oof="LightAutoML had no time for all folds, so some rows have no prediction.")
+    else:
+        train.write_oof({"blend": answer(held_out, task_type, classes)})
 
 
 def answer(said, task_type, classes):

@@ -27,8 +27,7 @@ def fit(train, budget, params):
     train.write_trace(
         zip(history["actual_runtimes"], history["validation_loss"][1:]), "balanced error rate", False
     )
-    tried = learner.sampled_models if learner.method == "oboe" else learner.sampled_pipelines
-    tried = [one for one in tried if one is not None]
+    tried = sampled(learner)
     with open(str(train.artifacts / "leaderboard.csv"), "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["error", "model"], *sorted([one.cv_error, name(one)] for one in tried)])
     none = learner.predict_with_most_common_class
@@ -40,6 +39,26 @@ def predict(model, test):
     """Let the ensemble vote; it gives labels only."""
     encoder, learner = model
     return Prediction(labels=np.ravel(learner.predict(encoder.transform(test))))
+
+
+def export(model, train):
+    """Write the labels that TensorOboe's pipelines gave to rows they had not seen; Oboe validates on a part of them."""
+    held_out = [one for one in sampled(model[1]) if np.shape(one.cv_predictions) == (train.n_rows,)]
+    labels = ((steps(one), Prediction(labels=one.cv_predictions.astype(int))) for one in held_out)
+    if not train.write_oof(labels):
+        train.report(no_oof="Oboe cross-validated its models on a part of the training rows.")
+
+
+def sampled(learner):
+    """Return the models of Oboe, or the pipelines of TensorOboe, that were cross-validated."""
+    tried = learner.sampled_models if learner.method == "oboe" else learner.sampled_pipelines
+    return [one for one in tried if one is not None]
+
+
+def steps(pipeline):
+    """Return the algorithms of a pipeline of TensorOboe, and its number among all that there are."""
+    named = (pipeline.config[step]["algorithm"] for step in pipeline.pipeline_steps)
+    return "%s #%d" % (", ".join(filter(None, named)), pipeline.index)
 
 
 def name(one):
