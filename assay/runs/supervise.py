@@ -28,7 +28,8 @@ from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts
 from assay.runs.launch import Launch
 from assay.runs.log import CutLog
-from assay.runs.sandbox import Sandbox, Streams, make_sandbox
+from assay.runs.sandbox.base import Sandbox, Streams
+from assay.runs.sandbox.choose import make_sandbox
 from assay.runs.sandbox.spawn import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
 from assay.runs.watch import MemoryTrace, PhaseClock, Surroundings
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from assay.runs.launch import Launch
-from assay.runs.sandbox import Sample, Streams
+from assay.runs.sandbox.base import Sample, Streams
 from assay.runs.sandbox.short import remove_short_path, short_path
 from assay.runs.sandbox.spawn import child_environment, drop_capabilities, spawn
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay.runs.launch import Launch
-from assay.runs.sandbox import Streams
+from assay.runs.sandbox.base import Streams
 
 __all__ = [
     "PR_SET_CHILD_SUBREAPER",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.errors import InternalError
 from assay.runs.launch import Launch
-from assay.runs.sandbox import Sample, Streams
+from assay.runs.sandbox.base import Sample, Streams
 from assay.runs.sandbox.cgroup import find_cgroup
 from assay.runs.sandbox.spawn import child_environment, spawn
 
