@@ -105,12 +105,12 @@ def compare(
         metrics=metric or [], settings=settings,
     )  # fmt: skip
     jobs = _paired(jobs, fail_if_worse)
-    if not oversubscribe:
-        api.check_plan(jobs)  # before a store is made for nothing
+    executor = Local(parallel, tier)
+    options = RunOptions(oversubscribe, retry_failed, rerun_stale, not no_install)
+    api.check_plan(jobs, executor.place, options)  # before a store is made for nothing
     opened = Store(store)
     jobs = api.match_store(jobs, opened)
-    options = RunOptions(tier, oversubscribe, retry_failed, rerun_stale, not no_install)
-    run_with_progress(jobs, opened, Local(parallel), options, settings, quiet=json)
+    run_with_progress(jobs, opened, executor, options, settings, quiet=json)
     found = api.compare(jobs, opened, specs[0], specs[1], confidence=confidence)
     _show(found, fail_if_worse, json)
     if not json and (found.imputed_a or found.imputed_b or found.left_out):

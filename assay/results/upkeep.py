@@ -16,7 +16,8 @@ from assay.files import copy_tree, read_bytes, remove_tree, replace_file, write_
 from assay.jobs.folder import AttemptFolder, JobFolder, StoreFolder
 from assay.jobs.job import Job
 from assay.results.judge import judge, judge_attempt, predictions_digest
-from assay.store.store import Store, is_held
+from assay.store.locks import is_held
+from assay.store.store import Store
 
 __all__ = ["Merged", "Rebuilt", "merge", "rebuild", "verify"]
 

@@ -24,7 +24,8 @@ class Launch:
         hidden: folders and files it must not see even where a readable folder holds them.
         tier: `strict`, `landlock` or `plain`.
         disk_mb, files: how much and how many files it may write.
-        cores: the cores it may use; `cores_shared` where they could not be claimed for it alone.
+        n_cores: how many cores it may use, claimed by the supervisor; not claimed with `cores_shared`.
+        cores: which cores these are, where they are given already.
     """
 
     key: str
@@ -32,10 +33,11 @@ class Launch:
     argv: tuple[str, ...]
     code: str
     tier: str
-    cores: tuple[int, ...]
     memory_mb: int
     disk_mb: int
     limits_s: Mapping[str, float]
+    n_cores: int = 1
+    cores: tuple[int, ...] = ()
     data: Mapping[str, str] = field(default_factory=dict)
     framework: str = ""
     readable: tuple[str, ...] = ()

@@ -1,15 +1,13 @@
-"""What this machine is and can enforce, and the cores that are claimed on it, machine-wide."""
+"""What this machine is, what it can give to a job, and what it can enforce."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +19,9 @@ from assay.runs.sandbox.landlock import abi
 from assay.runs.sandbox.strict import NAMESPACES
 
 __all__ = [
-    "CoreClaim",
     "Machine",
     "check_possible",
     "choose_tier",
-    "claim_cores",
     "memory_share_mb",
     "strict_problem",
     "this_machine",
@@ -142,73 +138,3 @@ def choose_tier(wanted: str = "auto") -> str:
     if wanted == "landlock":
         raise ConfigError("This kernel has no Landlock (it came with Linux 5.13). See `assay doctor`.")
     return "plain"
-
-
-# --- cores ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CoreClaim:
-    """Cores that are ours until the descriptors are closed, by us and by whoever inherited them."""
-
-    cores: tuple[int, ...]
-    descriptors: tuple[int, ...]
-
-    def close(self) -> None:
-        """Give up our hold; a supervisor that inherited the descriptors keeps its own."""
-        for descriptor in self.descriptors:
-            os.close(descriptor)
-
-
-def claim_cores(count: int, machine: Machine, folder: Path) -> CoreClaim | None:
-    """Claim cores by one lock each in a folder, or return None when not enough are free.
-
-    Hyper-thread siblings go together where there is a choice.
-    """
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(parents=True)
-        folder.chmod(0o1777)
-    held: dict[int, int] = {}
-    for core in machine.cores:
-        descriptor = _try_lock(folder / f"{core}.lock")
-        if descriptor is not None:
-            held[core] = descriptor
-    if len(held) < count:
-        for descriptor in held.values():
-            os.close(descriptor)
-        return None
-    chosen = _together(list(held), count)
-    for core in set(held) - set(chosen):
-        os.close(held[core])
-    return CoreClaim(tuple(chosen), tuple(held[core] for core in chosen))
-
-
-def _try_lock(path: Path) -> int | None:
-    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        try:
-            # Without O_CREAT, which is refused for another user's file in a shared folder.
-            descriptor = os.open(path, flags)
-        except FileNotFoundError:
-            descriptor = os.open(path, flags | os.O_CREAT, 0o666)
-    except OSError:
-        return None
-    with contextlib.suppress(OSError):
-        os.fchmod(descriptor, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-def _together(free: Sequence[int], count: int) -> list[int]:
-    """Choose cores so that whole hyper-thread groups are used before parts of others."""
-    groups: dict[str, list[int]] = {}
-    for core in free:
-        path = Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
-        name = path.read_text(encoding="ascii").strip() if path.exists() else str(core)
-        groups.setdefault(name, []).append(core)
-    ordered = [core for group in sorted(groups.values(), key=lambda g: (-len(g), g)) for core in group]
-    return sorted(ordered[:count])

@@ -2,14 +2,14 @@
 
 Every executor starts this same command on an attempt's folder. It writes `outcome.json` last, with a rename;
 an attempt without it did not happen. Ended by a signal, or with its parent gone, it kills the child and writes
-nothing: the job is simply tried again. Exit codes: 0 facts written, 3 interrupted, 4 could not write.
+nothing: the job is simply tried again. It takes the attempt's lock and claims its cores by itself, and keeps both as
+long as it lives. Exit codes: `assay.runs.exit_codes`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import selectors
 import signal
@@ -17,6 +17,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,12 +27,17 @@ from typing import Any
 from assay.files import Measure, Walk, read_json, remove_tree, write_json
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts
+from assay.runs.devices import wait_for_cores
+from assay.runs.exit_codes import CANNOT_WRITE, INTERRUPTED, NOT_OURS, WROTE_FACTS
 from assay.runs.launch import Launch
 from assay.runs.log import CutLog
+from assay.runs.machine import this_machine
 from assay.runs.sandbox.base import Sandbox, Streams
 from assay.runs.sandbox.choose import make_sandbox
 from assay.runs.sandbox.spawn import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
 from assay.runs.watch import MemoryTrace, PhaseClock, Surroundings
+from assay.settings import Settings
+from assay.store.locks import hold_attempt
 
 __all__ = ["main", "supervise"]
 
@@ -40,7 +46,6 @@ REPORT_DEPTH = 20
 SAMPLE_S = {True: 0.25, False: 0.05}  # hard memory is only reported; watched memory must be watched closely
 DISK_SLICE_S, DISK_PAUSE_S = 0.01, 0.04  # a fifth of a core while a large tree is measured
 LAST_MEASURE_S = 60.0
-INTERRUPTED, CANNOT_WRITE = 3, 4
 CANNOT_WRITE_FOR = (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.ENOENT)
 
 
@@ -225,6 +230,24 @@ def _meaning(status: int, through_bubblewrap: bool) -> tuple[int | None, int | N
 def supervise(folder: AttemptFolder) -> Facts:
     """Run the attempt described in its folder and return what happened."""
     launch = read_json(folder.attempt).then(Launch.from_json).get()
+    with _cores(launch) as cores:
+        return _supervise(folder, replace(launch, cores=cores))
+
+
+@contextlib.contextmanager
+def _cores(launch: Launch) -> Iterator[tuple[int, ...]]:
+    """Hold the cores of an attempt: those it was given, else as many of this machine's as it may use."""
+    machine = this_machine()
+    if launch.cores:
+        yield launch.cores
+    elif launch.cores_shared:
+        yield machine.cores[: launch.n_cores]
+    else:
+        with wait_for_cores(launch.n_cores, machine, Settings.from_environment().locks) as cores:
+            yield cores
+
+
+def _supervise(folder: AttemptFolder, launch: Launch) -> Facts:
     for path in (folder.out, folder.tmp):
         path.mkdir(exist_ok=True)
     around, started = Surroundings(), datetime.now(UTC)
@@ -242,7 +265,13 @@ def supervise(folder: AttemptFolder) -> Facts:
         _remove_partials(folder.out)
         for descriptor in (output, output_end, phases, phases_end):
             os.close(descriptor)
-    circumstances = {**launch.circumstances, **around.end(), "cores_shared": launch.cores_shared}
+    circumstances = {
+        **launch.circumstances,
+        **around.end(),
+        "machine": this_machine().to_json(),
+        "cores": launch.cores,
+        "cores_shared": launch.cores_shared,
+    }
     ended = datetime.now(UTC)
     return replace(
         facts, started_at=started.isoformat(), ended_at=ended.isoformat(), surroundings=circumstances
@@ -285,7 +314,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Supervise the attempt folder named on the command line; a second word is a lock descriptor to keep."""
+    """Supervise the attempt folder named on the command line."""
     words = sys.argv[1:] if arguments is None else arguments
     folder = AttemptFolder(Path(words[0]).absolute())
     parent = os.getppid()
@@ -297,10 +326,10 @@ def main(arguments: list[str] | None = None) -> int:
         prctl(PR_SET_DUMPABLE, 0)
     if os.getppid() != parent:
         return INTERRUPTED
-    if len(words) < 2:  # started by hand or by a cluster: take the lock ourselves
-        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     try:
+        if hold_attempt(folder) is None:  # else held until this process ends
+            print(f"supervise: {folder.path} is held, has ended, or has a successor", file=sys.stderr)
+            return NOT_OURS
         facts = supervise(folder)
         write_json(folder.outcome, facts.to_json())
     except Interrupted:
@@ -310,7 +339,7 @@ def main(arguments: list[str] | None = None) -> int:
         if error.errno not in CANNOT_WRITE_FOR:
             raise
         return CANNOT_WRITE
-    return 0
+    return WROTE_FACTS
 
 
 if __name__ == "__main__":

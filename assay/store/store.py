@@ -1,17 +1,15 @@
 """Folders as the truth, an SQLite index beside them: claim, finish, resume.
 
-A job is claimed in the index and held by a lock on its attempt's folder. The lock dies with the supervisor, so
-a claim without a holder is free again, whatever was killed.
+A job is claimed in the index and held by locks in its attempt's folder (`assay.store.locks`). They die with their
+holders, so a claim without a holder is free again, whatever was killed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import gc
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +21,10 @@ from assay.files import read_json, remove_tree, write_json
 from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.job import Job
 from assay.jobs.row import check_row
+from assay.store.locks import hold_claim, is_held, unheld
 from assay.store.schema import connect
 
-__all__ = ["Claim", "State", "Store", "check_there", "explained", "is_held"]
+__all__ = ["Claim", "State", "Store", "check_there", "explained"]
 
 FORMAT = 1
 OURS = ("folds", "truth", "tasks", "jobs", "code", "index.sqlite", "assay-store.json", ".assay-store.json.")
@@ -43,7 +42,7 @@ class State:
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to make one attempt; `lock` is a descriptor to be handed to the supervisor and closed."""
+    """The right to make one attempt, which lasts until the descriptor `lock` is closed."""
 
     job: Job
     folder: AttemptFolder
@@ -157,30 +156,26 @@ class Store:
             folder = self.folder.job(job.key)
             if state == "done" and not again:
                 return None
-            if state == "running":
-                current = folder.attempt(number)
-                if is_held(current):
+            attempts = folder.attempts()
+            with unheld(attempts[-1]) if attempts else contextlib.nullcontext(True) as is_free:
+                if not is_free:
                     return None
-                if current.is_complete and not again:
+                if state == "running" and folder.attempt(number).is_complete and not again:
                     return None  # finished, but not yet judged: `unjudged` finds it
-            taken = [attempt.number for attempt in folder.attempts()]
-            attempt = folder.attempt(max([number, *taken], default=0) + 1)
-            attempt.path.mkdir(parents=True)
+                attempt = folder.attempt(max(number, attempts[-1].number if attempts else 0) + 1)
+                attempt.path.mkdir(parents=True)
+                lock = hold_claim(attempt)
             if not folder.job.exists():
                 write_json(folder.job, job.to_json())
-            lock = os.open(attempt.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(
-                lock, fcntl.LOCK_EX
-            )  # the folder is new: only an onlooker's `is_held` can be in the way
             db.execute(
                 "UPDATE jobs SET state = 'running', attempt = ? WHERE key = ?", (attempt.number, job.key)
             )
         return Claim(job, attempt, lock)
 
     def release(self, claim: Claim) -> None:
-        """Give a job back without a result: its attempt leaves no trace."""
-        remove_tree(claim.folder.path)
-        with self.transaction() as db:
+        """Give a job back without a result: its attempt leaves no trace. No supervisor may have been asked for."""
+        with self.transaction() as db:  # nobody claims the job while its folder goes
+            remove_tree(claim.folder.path)
             # A job that was done before has its row, and the attempt that is in it, again.
             db.execute(
                 "UPDATE jobs SET state = CASE WHEN row IS NULL THEN 'pending' ELSE 'done' END, "
@@ -300,21 +295,6 @@ def _own_row(key: Any, row: Any) -> dict[str, Any]:
     if check_row(row)["key"] != key:
         raise ValueError(f"the key is {row['key'][:40]!r}")
     return row
-
-
-def is_held(folder: AttemptFolder) -> bool:
-    """Whether a living process holds the attempt."""
-    try:
-        descriptor = os.open(folder.lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two onlookers do not see each other
-        return False
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
 
 
 def _format(folder: StoreFolder) -> Any:

@@ -35,7 +35,7 @@ def run(
     """Run a program beside the constant predictor; return rows by framework and task."""
     store = Store(root / "store")
     jobs = api.plan(Suite("small", TASKS), [spec, find_framework("constant")], "30s1c", settings=settings)
-    api.run(jobs, store, Local(1), tier=tier, settings=settings)
+    api.run(jobs, store, Local(1, tier), settings=settings)
     return {(row["framework"], row["task"]): row for row in store.rows()}
 
 

@@ -80,8 +80,9 @@ def test_cores_are_not_shared_between_coordinators(environ: dict[str, str], tmp_
     for name in ("one", "two"):
         store = Store(tmp_path / name)
         for row in store.rows():
-            attempt = read_json(store.folder.job(row["key"]).attempt(row["attempt"]).attempt).get()
-            spans += [(core, row["started_at"], row["ended_at"]) for core in attempt["cores"]]
+            facts = read_json(store.folder.job(row["key"]).attempt(row["attempt"]).outcome).get()
+            cores = facts["surroundings"]["cores"]
+            spans += [(core, row["started_at"], row["ended_at"]) for core in cores]
     assert len(spans) == 2 * PLANNED
     for core in {span[0] for span in spans}:
         times = sorted((begin, end) for own, begin, end in spans if own == core)

@@ -74,7 +74,7 @@ def unreadable() -> Iterator[None]:
 
 def child_environment(launch: Launch, phases: int, home: str, path: str) -> dict[str, str]:
     """Return the whole environment of a child: nothing of the caller's is passed on."""
-    threads = {name: str(len(launch.cores)) for name in THREAD_VARIABLES}
+    threads = {name: str(len(launch.cores) or launch.n_cores) for name in THREAD_VARIABLES}
     return {
         "PATH": path,
         "HOME": home,

@@ -1,0 +1,57 @@
+"""A machine, a container or a node as a run sees it: what a job gets there, and what is to be cleaned up."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+from assay.files import remove_tree
+from assay.jobs.constraint import Constraint
+from assay.jobs.folder import AttemptFolder
+from assay.runs.machine import Machine, memory_share_mb
+from assay.runs.sandbox.cgroup import sweep
+from assay.runs.sandbox.strict import group_name
+
+__all__ = ["Place", "Share", "clean_up"]
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one job takes of a place: a number of cores, and memory in MiB.
+
+    `is_shared` where the cores cannot be claimed for the job alone (`oversubscribe`).
+    """
+
+    cores: int
+    memory_mb: int
+    is_shared: bool = False
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where jobs run: the machine, and the tier in which limits are enforced there.
+
+    An executor with several equal nodes describes one of them.
+    """
+
+    machine: Machine
+    tier: str
+
+    def share(self, constraint: Constraint, oversubscribe: bool = False) -> Share:
+        """Return what a job under this constraint gets here; never more than there is."""
+        return Share(
+            cores=min(constraint.cores, len(self.machine.cores)),
+            memory_mb=min(memory_share_mb(constraint, self.machine), self.machine.memory_mb),
+            is_shared=oversubscribe,
+        )
+
+    def count(self, share: Share) -> int:
+        """Return how many such jobs fit side by side, at least one."""
+        return max(1, len(self.machine.cores) // max(1, share.cores))
+
+
+def clean_up(folder: AttemptFolder) -> None:
+    """Remove what a killed supervisor left where it ran: its control group with everybody in it, and the scratch."""
+    with contextlib.suppress(OSError):
+        sweep(group_name(folder.path))
+    remove_tree(folder.tmp)
