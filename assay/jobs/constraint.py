@@ -163,7 +163,8 @@ def parse_constraint(text: str) -> Constraint:
     if not match:
         raise ConfigError(
             f"Constraint '{text}' is not understood. Write time, cores and perhaps memory, for example 30s1c, "
-            "1h8c or 10m4c16g; or a name from a constraints file (--constraints FILE)."
+            "1h8c or 10m4c16g; or a name from the suite or from a file (`constraints`).",
+            ["constraints"],
         )
     memory = parse_size(match["memory"] + "g") if match["memory"] else None
     return Constraint(text.strip(), parse_duration(match["time"]), _int(float(match["cores"])), memory)

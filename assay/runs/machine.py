@@ -86,18 +86,18 @@ def memory_share_mb(constraint: Constraint, machine: Machine) -> int:
 
 def check_possible(constraint: Constraint, machine: Machine) -> None:
     """Refuse a constraint this machine cannot give."""
-    remedy = (
-        "Choose a smaller constraint, or say --oversubscribe to run it with what is here (rows will say so)."
-    )
+    remedy = "Choose a smaller constraint, or use `oversubscribe=True` to run it with what is here (rows will say so)."
     if constraint.cores > len(machine.cores):
         raise ConfigError(
             f"Constraint '{constraint.name}' asks for {constraint.cores} cores, this machine has "
-            f"{len(machine.cores)}. {remedy}"
+            f"{len(machine.cores)}. {remedy}",
+            ["oversubscribe"],
         )
     if constraint.memory_mb is not None and constraint.memory_mb > machine.memory_mb:
         raise ConfigError(
             f"Constraint '{constraint.name}' asks for {constraint.memory_mb} MB of memory, this machine has "
-            f"{machine.memory_mb} MB. {remedy}"
+            f"{machine.memory_mb} MB. {remedy}",
+            ["oversubscribe"],
         )
 
 

@@ -58,7 +58,7 @@ class Store:
         if not self.folder.format.exists():
             if not create:
                 raise StoreError(
-                    f"There is no store at {self.folder.root}. Run something first, or give --store DIR."
+                    f"There is no store at {self.folder.root}. Run something first, or name another folder."
                 )
             self._create()
         elif (found := _format(self.folder)) != FORMAT:
@@ -78,15 +78,13 @@ class Store:
         with explained(root):
             # What another process is making at this moment is no stranger's.
             if root.is_dir() and any(not path.name.startswith(OURS) for path in root.iterdir()):
-                raise StoreError(
-                    f"{root} is not empty and is no store. Give --store an empty or a new folder."
-                )
+                raise StoreError(f"{root} is not empty and is not a store. Choose an empty or a new folder.")
             for path in (root, self.folder.folds, self.folder.truth, self.folder.tasks, root / "jobs"):
                 try:
                     path.mkdir(parents=True, exist_ok=True)
                 except (FileExistsError, NotADirectoryError):
                     raise StoreError(
-                        f"No store can be made at {root}: a file is in its place. Give --store a new folder."
+                        f"No store can be made at {root}: a file is in its place. Choose another folder."
                     ) from None
             # The truth and other folds lie here: not for other users of the machine.
             root.chmod(0o700)

@@ -49,7 +49,7 @@ def test_what_is_not_understood_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(f"'{text}' is not understood")) as caught:
         parse_constraint(text)
     assert "1h8c or 10m4c16g" in str(caught.value)
-    assert "--constraints FILE" in str(caught.value)
+    assert "`constraints`" in str(caught.value) and caught.value.arguments == ("constraints",)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_memory_is_as_named_or_the_cores_share_of_what_is_left() -> None:
 def test_what_the_machine_cannot_give_is_refused_with_a_remedy(text: str, word: str) -> None:
     with pytest.raises(ConfigError, match=word) as told:
         check_possible(parse_constraint(text), FOUR)
-    assert "--oversubscribe" in str(told.value)
+    assert "`oversubscribe=True`" in str(told.value) and told.value.arguments == ("oversubscribe",)
 
 
 @pytest.mark.parametrize("text", ["1h4c", "1h1c", "1h4c15g"])
