@@ -23,6 +23,7 @@ from assay.runs.folds import Folds
 from assay.runs.place import Share
 from assay.runs.prepare import Preparation, Resources, describe_job, make_launch, write_attempt
 from assay.runs.ready import Ready, make_ready
+from assay.runs.roots import roots_here
 from assay.runs.run import Event, Run, missing_jobs
 from assay.runs.sandbox.spawn import unreadable
 from assay.store.locks import hold_attempt
@@ -169,7 +170,9 @@ class _Loop:
             return {"data_problem": str(error)}
         resources = Resources(share, self.executor.place.tier, neighbours=len(self.running))
         prepared = Preparation(job, task, framework, files, resources)
-        launch = make_launch(prepared, claim.folder.number, self.store.folder, self.run.settings)
+        launch = make_launch(
+            prepared, claim.folder.number, roots_here(self.store.folder.root, self.run.settings)
+        )
         write_attempt(claim.folder, describe_job(job, task, framework.spec, resources), launch)
         return {}
 

@@ -1,14 +1,17 @@
-"""A machine, a container or a node as a run sees it: what a job gets there, and what is to be cleaned up."""
+"""A machine, a container or a node as a run sees it: what a job gets there, where files are, how to clean up."""
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from assay.files import remove_tree
 from assay.jobs.constraint import Constraint
 from assay.jobs.folder import AttemptFolder
 from assay.runs.machine import Machine, memory_share_mb
+from assay.runs.roots import VARIABLE, to_absolute, to_relative
 from assay.runs.sandbox.cgroup import sweep
 from assay.runs.sandbox.strict import group_name
 
@@ -31,11 +34,13 @@ class Share:
 class Place:
     """Where jobs run: the machine, and the tier in which limits are enforced there.
 
-    An executor with several equal nodes describes one of them.
+    `roots` are the named folders (`assay.runs.roots`) that lie elsewhere there than on the coordinator's machine. An
+    executor with several equal nodes describes one of them.
     """
 
     machine: Machine
     tier: str
+    roots: Mapping[str, str] = field(default_factory=dict)
 
     def share(self, constraint: Constraint, oversubscribe: bool = False) -> Share:
         """Return what a job under this constraint gets here; never more than there is."""
@@ -48,6 +53,15 @@ class Place:
     def count(self, share: Share) -> int:
         """Return how many such jobs fit side by side, at least one."""
         return max(1, len(self.machine.cores) // max(1, share.cores))
+
+    def environ(self) -> dict[str, str]:
+        """Return the variables that tell a supervisor started here where its files are."""
+        return {VARIABLE: json.dumps(dict(self.roots))}
+
+    def folder(self, attempt: AttemptFolder) -> str:
+        """Return where an attempt's folder lies here, to be supervised."""
+        store = {"store": str(attempt.root.parent)}
+        return to_absolute(to_relative(str(attempt.path), store), {**store, **self.roots})
 
 
 def clean_up(folder: AttemptFolder) -> None:

@@ -13,7 +13,7 @@ from assay.files import write_json
 from assay.frameworks.fold_files import file_name
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import LIMITED
-from assay.jobs.folder import AttemptFolder, StoreFolder
+from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job
 from assay.metrics import get_metric
 from assay.runs.folds import FoldFiles
@@ -21,7 +21,6 @@ from assay.runs.launch import Launch
 from assay.runs.place import Share
 from assay.runs.ready import Ready
 from assay.runs.sandbox.landlock import guards_network
-from assay.settings import Settings
 
 __all__ = ["BATCH_SIZES", "Preparation", "Resources", "describe_job", "make_launch", "write_attempt"]
 
@@ -75,8 +74,8 @@ class Preparation:
     resources: Resources
 
 
-def make_launch(prepared: Preparation, number: int, store: StoreFolder, settings: Settings) -> Launch:
-    """Return what the supervisor of attempt `number` is to do."""
+def make_launch(prepared: Preparation, number: int, roots: Mapping[str, str]) -> Launch:
+    """Return what the supervisor of attempt `number` is to do; `roots` are this machine's (`assay.runs.roots`)."""
     job, framework, resources = prepared.job, prepared.framework, prepared.resources
     spec, environment = framework.spec, framework.environment
     if environment is None:
@@ -102,12 +101,12 @@ def make_launch(prepared: Preparation, number: int, store: StoreFolder, settings
         data={file_name(part, spec.format): str(getattr(prepared.files, part)) for part in ("train", "test")},
         framework=str(spec.folder.resolve()) if spec.command else "",
         readable=tuple(str(path) for path in environment.readable),
-        hidden=_hidden(prepared.task, store, settings),
+        hidden=_hidden(prepared.task, roots),
         environ=environment.environ,
         network=network,
         cores_shared=resources.share.is_shared,
         circumstances=_circumstances(prepared, network or unguarded),
-    )
+    ).relative_to(roots)
 
 
 def _circumstances(prepared: Preparation, network: bool) -> dict[str, Any]:
@@ -125,12 +124,12 @@ def _circumstances(prepared: Preparation, network: bool) -> dict[str, Any]:
     }
 
 
-def _hidden(task: Task, store: StoreFolder, settings: Settings) -> tuple[str, ...]:
+def _hidden(task: Task, roots: Mapping[str, str]) -> tuple[str, ...]:
     """Return what must not be seen even if it lies inside an interpreter's or environment's folder."""
     request = task.request
-    paths = [str(store.root), str(settings.cache / "tables"), str(settings.cache / "resolved")]
-    paths += [str(settings.cache / "splits"), str(settings.cache / "openml"), str(settings.state)]
-    return (*paths, *(path for path in (request.path, *request.train, *request.test) if path))
+    cached = [str(Path(roots["cache"], name)) for name in ("tables", "resolved", "splits", "openml")]
+    sources = [path for path in (request.path, *request.train, *request.test) if path]
+    return (roots["store"], roots["state"], *cached, *sources)
 
 
 def write_attempt(folder: AttemptFolder, description: Mapping[str, Any], launch: Launch) -> None:

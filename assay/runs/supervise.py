@@ -29,14 +29,14 @@ from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts
 from assay.runs.devices import wait_for_cores
 from assay.runs.exit_codes import CANNOT_WRITE, INTERRUPTED, NOT_OURS, WROTE_FACTS
-from assay.runs.launch import Launch
+from assay.runs.launch import Launch, read_launch
 from assay.runs.log import CutLog
 from assay.runs.machine import this_machine
+from assay.runs.roots import given_roots
 from assay.runs.sandbox.base import Sandbox, Streams
 from assay.runs.sandbox.choose import make_sandbox
 from assay.runs.sandbox.spawn import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
 from assay.runs.watch import MemoryTrace, PhaseClock, Surroundings
-from assay.settings import Settings
 from assay.store.locks import hold_attempt
 
 __all__ = ["main", "supervise"]
@@ -229,7 +229,7 @@ def _meaning(status: int, through_bubblewrap: bool) -> tuple[int | None, int | N
 
 def supervise(folder: AttemptFolder) -> Facts:
     """Run the attempt described in its folder and return what happened."""
-    launch = read_json(folder.attempt).then(Launch.from_json).get()
+    launch = read_launch(folder, given_roots(os.environ))
     with _cores(launch) as cores:
         return _supervise(folder, replace(launch, cores=cores))
 
@@ -243,7 +243,7 @@ def _cores(launch: Launch) -> Iterator[tuple[int, ...]]:
     elif launch.cores_shared:
         yield machine.cores[: launch.n_cores]
     else:
-        with wait_for_cores(launch.n_cores, machine, Settings.from_environment().locks) as cores:
+        with wait_for_cores(launch.n_cores, machine, Path(launch.roots["locks"])) as cores:
             yield cores
 
 

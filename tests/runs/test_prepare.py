@@ -19,10 +19,11 @@ from assay.jobs.constraint import LIMITED, parse_constraint
 from assay.jobs.folder import StoreFolder
 from assay.jobs.job import JobGroup
 from assay.runs.folds import Folds
-from assay.runs.launch import Launch
+from assay.runs.launch import Launch, read_launch
 from assay.runs.place import Share
 from assay.runs.prepare import Preparation, Resources, describe_job, make_launch, write_attempt
 from assay.runs.ready import keep_code, make_ready
+from assay.runs.roots import roots_here
 from assay.runs.sandbox import landlock
 from assay.runs.sandbox.plain import Plain
 from assay.runs.sandbox.strict import bubblewrap_arguments
@@ -49,6 +50,10 @@ class Place:
     store: StoreFolder
     settings: Settings
 
+    @property
+    def roots(self) -> dict[str, str]:
+        return roots_here(self.store.root, self.settings)
+
 
 @pytest.fixture
 def place(tmp_path: Path, settings: Settings) -> Place:
@@ -60,8 +65,8 @@ def launch_of(task: Task, place: Place, name: str = "decision_tree") -> tuple[La
     job = JobGroup(spec, task, parse_constraint("10s1c"), 0).job(task.folds[1])
     files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
     prepared = Preparation(job, task, make_ready(spec, place.store, place.settings), files, RESOURCES)
-    launch = make_launch(prepared, 1, place.store, place.settings)
-    return launch, describe_job(job, task, spec, RESOURCES)
+    launch = make_launch(prepared, 1, place.roots)
+    return launch.at(place.roots), describe_job(job, task, spec, RESOURCES)
 
 
 def test_job_json_names_neither_dataset_nor_fold_nor_host(task: Task, place: Place, table: Path) -> None:
@@ -136,6 +141,35 @@ def test_the_launch_says_limits_data_and_circumstances(task: Task, place: Place)
     }
 
 
+def test_a_launch_names_no_folder_of_ours_by_its_path(task: Task, place: Place, table: Path) -> None:
+    """So it can be run where the store, the cache and the interpreter lie elsewhere."""
+    absolute, _ = launch_of(task, place)
+    launch = absolute.relative_to(place.roots)
+    assert launch.argv[0] == f"{{interpreter}}/{Path(sys.executable).relative_to(sys.prefix)}"
+    assert launch.code.startswith("{store}/code/decision_tree-")
+    assert launch.data["train.npz"].startswith("{store}/folds/")
+    assert {"{store}", "{state}", "{cache}/tables", str(table)} <= set(launch.hidden)
+    assert "store" not in launch.roots, "the file lies in it"
+    assert launch.at({"store": str(place.store.root)}) == replace(absolute, roots=place.roots)
+    elsewhere = launch.at({"store": "/mnt/s", "interpreter": "/opt/venv"})
+    assert elsewhere.code.startswith("/mnt/s/code/") and elsewhere.argv[0].startswith("/opt/venv/")
+
+
+def test_a_launch_of_the_version_before_is_read_as_it_stands(place: Place) -> None:
+    folder = place.store.job("abcd").attempt(1)
+    folder.path.mkdir(parents=True)
+    written = {
+        "schema": 1, "key": "abcd", "attempt": 1, "argv": ["/usr/bin/python3", "{code}/child.py"], "code": "/s/code/x",
+        "tier": "plain", "cores": [3], "memory_mb": 10, "disk_mb": 10, "limits_s": {"fit": 2.0},
+        "data": {"train.npz": "/s/folds/f/train.npz"}, "readable": ["/opt/env"], "hidden": ["/s"],
+        "circumstances": {"machine": {"host": "h"}},
+    }  # fmt: skip
+    folder.attempt.write_text(json.dumps(written))
+    launch = read_launch(folder, {"cache": "/elsewhere"})
+    assert (launch.argv[0], launch.code, launch.cores) == ("/usr/bin/python3", "/s/code/x", (3,))
+    assert launch.data == written["data"] and launch.hidden == ("/s",)
+
+
 def test_the_attempt_is_written_without_truth(task: Task, place: Place) -> None:
     launch, said = launch_of(task, place)
     folder = place.store.job(launch.key).attempt(1)
@@ -157,7 +191,7 @@ def test_a_framework_without_environment_is_ready_with_its_problem(
     job = JobGroup(ready.spec, task, parse_constraint("10s1c"), 0).job(task.folds[0])
     files = Folds(place.store, place.settings).files(task, 0, 0, "npz")
     with pytest.raises(InternalError):
-        make_launch(Preparation(job, task, ready, files, RESOURCES), 1, place.store, place.settings)
+        make_launch(Preparation(job, task, ready, files, RESOURCES), 1, place.roots)
 
 
 # --- masks -----------------------------------------------------------------------------------------------
@@ -218,7 +252,7 @@ def test_talking_to_oneself_opens_tcp_under_landlock_only(task: Task, place: Pla
     ready = make_ready(spec, place.store, place.settings)
     for tier, is_open in (("strict", False), ("landlock", True), ("plain", False)):
         prepared = Preparation(job, task, ready, files, replace(RESOURCES, tier=tier))
-        launch = make_launch(prepared, 1, place.store, place.settings)
+        launch = make_launch(prepared, 1, place.roots)
         assert launch.network is is_open
 
 
@@ -235,5 +269,5 @@ def test_row_says_where_nothing_forbids_the_network(
     files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
     ready = make_ready(spec, place.store, place.settings)
     prepared = Preparation(job, task, ready, files, replace(RESOURCES, tier=tier))
-    launch = make_launch(prepared, 1, place.store, place.settings)
+    launch = make_launch(prepared, 1, place.roots)
     assert (launch.network, launch.circumstances["network"]) == (False, said)

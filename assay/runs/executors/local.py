@@ -42,7 +42,7 @@ class Local:
 
     def __init__(self, workers: int | None = None, tier: str = "auto") -> None:
         if workers is not None and workers < 1:
-            raise ConfigError(f"-p {workers}: at least one job must run at a time.")
+            raise ConfigError(f"`workers={workers}`: at least one job must run at a time.", ["workers"])
         self.workers = workers or len(os.sched_getaffinity(0))
         self._tier = tier
         self._running: dict[int, _Running] = {}
@@ -73,6 +73,7 @@ class Local:
     def submit(self, folder: AttemptFolder, share: Share) -> None:
         """Start `supervise` on the folder."""
         environ = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        environ.update(self.place.environ())
         process = subprocess.Popen(
             [sys.executable, "-I", "-m", "assay.runs.supervise", str(folder.path)],
             stdin=subprocess.DEVNULL,

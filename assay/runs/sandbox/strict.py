@@ -27,7 +27,7 @@ NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts
 
 def group_name(folder: Path) -> str:
     """Return the name of an attempt's control group: two stores may run the same job at the same time."""
-    place = hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:12]
+    place = hashlib.sha256(os.path.realpath(folder).encode()).hexdigest()[:12]
     return f"{folder.parent.parent.name}-{folder.name}-{place}"
 
 
