@@ -19,7 +19,7 @@ from assay.metrics import check_metrics
 from assay.results.judge import judge_attempt
 from assay.runs.applicable import with_known_types
 from assay.runs.executors.base import Executor
-from assay.runs.executors.local import Local
+from assay.runs.executors.registry import make_executor
 from assay.runs.loop import run_plan
 from assay.runs.machine import check_possible
 from assay.runs.place import Place
@@ -166,7 +166,7 @@ def run(
         settings: folders and switches; from the environment if left out.
         tell: called when a job starts and when it has its row.
     """
-    jobs, where, chosen = match_store(jobs, store), executor or Local(), options or RunOptions()
+    jobs, where, chosen = match_store(jobs, store), executor or make_executor(), options or RunOptions()
     check_plan(jobs, where.place, chosen)
     run_plan(
         Run(

@@ -32,6 +32,7 @@ __all__ = [
     "Missing",
     "NoInstall",
     "Offline",
+    "On",
     "Oversubscribe",
     "Parallel",
     "RerunStale",
@@ -86,6 +87,14 @@ Metrics = Annotated[
     typer.Option("--metric", "-m", help="Instead of the tasks' own; the first is optimised."),
 ]
 Parallel = Annotated[int | None, typer.Option("--parallel", "-p", help="At most so many jobs at a time.")]
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="NAME",
+        help="Executor that runs the jobs: local, the name of a plug-in, or file.py:Class.",
+    ),
+]
 ResultStore = Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")]
 Seed = Annotated[int, typer.Option(help="The run's seed; each job's follows from it, its task and its fold.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="framework.key=value")]

@@ -24,6 +24,7 @@ from assay.cli.options import (
     Missing,
     NoInstall,
     Offline,
+    On,
     Oversubscribe,
     Parallel,
     RerunStale,
@@ -85,6 +86,7 @@ def run(
     max_categorical: MaxCategorical = None,
     metric: Metrics = None,
     parallel: Parallel = None,
+    on: On = "local",
     store: ResultStore = STORE,
     seed: Seed = 0,
     set: Set = None,
@@ -110,7 +112,8 @@ def run(
       assay run random_forest bundled 10m2c --task iris --fold 0 --dry-run
     """
     from assay import api
-    from assay.runs.executors.local import Local
+    from assay.runs.executors.base import ExecutorOptions
+    from assay.runs.executors.registry import make_executor
     from assay.runs.run import RunOptions
     from assay.store.store import Store
 
@@ -131,7 +134,7 @@ def run(
     jobs = api.plan(
         known, specs, constraint, tasks=tasks, folds=fold, seed=seed, metrics=metric or [], settings=settings
     )
-    executor = Local(parallel, tier)
+    executor = make_executor(on, ExecutorOptions(parallel, tier))
     options = RunOptions(oversubscribe, retry_failed, rerun_stale, not no_install)
     api.check_plan(jobs, executor.place, options)  # before a store is made for nothing
     if dry_run:
