@@ -21,7 +21,7 @@ from pathlib import Path
 from assay.files import is_number
 from assay.jobs.folder import AttemptFolder
 
-__all__ = ["hold_attempt", "hold_claim", "is_held", "unheld"]
+__all__ = ["hold_attempt", "hold_claim", "is_held", "is_supervised", "unheld"]
 
 # Onlookers and other coordinators take a lock for an instant; a supervisor must not give up because of them.
 PATIENCE_S = 2.0
@@ -63,6 +63,11 @@ def unheld(folder: AttemptFolder) -> Iterator[bool]:
 def is_held(folder: AttemptFolder) -> bool:
     """Whether a living process holds the attempt, as its coordinator or as its supervisor."""
     return any(_is_locked(path) for path in (folder.claim, folder.lock))
+
+
+def is_supervised(folder: AttemptFolder) -> bool:
+    """Whether a living supervisor is at work on the attempt."""
+    return _is_locked(folder.lock)
 
 
 def _is_locked(path: Path) -> bool:
