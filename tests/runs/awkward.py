@@ -77,6 +77,7 @@ class Awkward:
         self._spool = Path(base, f"awkward-{uuid.uuid4().hex[:8]}")
         self._running: dict[int, tuple[AttemptFolder, Share]] = {}
         self._number = 0
+        self._lost: set[int] = set()  # what a helper had taken that is no more
         self._alive: int | None = None  # our own lock, by which the helper knows that we are there
 
     @cached_property
@@ -92,10 +93,16 @@ class Awkward:
     def submit(self, folder: AttemptFolder, share: Share) -> None:
         self._prepare(folder)
         self._number += 1
-        self._running[self._number] = (folder, share)
-        write(self._spool / "requests" / f"{self._number}.json", self.place.folder(folder))
         if is_free(self._spool / "helper.lock"):
-            subprocess.run([sys.executable, str(HERE), str(self._spool)], env=self._environ(), check=True)
+            self._lost.update(number for number in self._running if not self._request(number).exists())
+        self._running[self._number] = (folder, share)
+        write(self._request(self._number), self.place.folder(folder))
+        if is_free(self._spool / "helper.lock"):
+            # It may be killed before it is there: `poll` then sees that nobody holds the lock.
+            subprocess.run([sys.executable, str(HERE), str(self._spool)], env=self._environ())
+
+    def _request(self, number: int) -> Path:
+        return self._spool / "requests" / f"{number}.json"
 
     def _prepare(self, folder: AttemptFolder) -> None:
         """Make the spool and the other ways to our folders."""
@@ -129,8 +136,8 @@ class Awkward:
             if path.exists():
                 code, message = json.loads(path.read_text())
                 ended.append(Finished(self._running.pop(number)[0], code, message))
-            elif is_lost and not is_supervised(self._running[number][0]):
-                (self._spool / "requests" / f"{number}.json").unlink(missing_ok=True)
+            elif (is_lost or number in self._lost) and not is_supervised(self._running[number][0]):
+                self._request(number).unlink(missing_ok=True)
                 ended.append(Finished(self._running.pop(number)[0], -9, "the helper was lost"))
         return ended
 
