@@ -188,10 +188,8 @@ def match_store(jobs: Plan, store: Store) -> Plan:
 
 def check_plan(jobs: Plan, place: Place, options: RunOptions) -> None:
     """Refuse a plan with a constraint that the place cannot give."""
-    if options.oversubscribe:
-        return
     for constraint in {id(job.constraint): job.constraint for job in jobs.jobs}.values():
-        check_possible(constraint, place.machine)
+        check_possible(constraint, place.machine, options.oversubscribe)
 
 
 def score(store: Store, metrics: Sequence[str] = ()) -> pd.DataFrame:

@@ -71,7 +71,9 @@ MaxCategorical = Annotated[float | None, typer.Option(help="Highest share of cat
 SuiteName = Annotated[
     str, typer.Argument(help="A name, a YAML file, openml/s/ID, openml/t/ID, or a data file.")
 ]
-Constraint = Annotated[str | None, typer.Argument(help="1h8c, 10m4c16g, or a name; default: the suite's.")]
+Constraint = Annotated[
+    str | None, typer.Argument(help="1h8c, 10m4c16g, 1h8c1gpu, or a name; default: the suite's.")
+]
 Target = Annotated[str | None, typer.Option(help="The target column, where SUITE is a data file.")]
 Csv = Annotated[
     list[str] | None,

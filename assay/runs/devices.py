@@ -1,6 +1,6 @@
-"""The cores of this machine that a job has for itself: claimed by a lock file each, for all runs on the machine.
+"""The cores and GPUs that a job has for itself: claimed by a lock file each, for all runs on this machine.
 
-A claim lives as long as the process that made it. Supervisors make theirs themselves, so that cores stay claimed as
+A claim lives as long as the process that made it. Supervisors make theirs themselves, so that devices stay claimed as
 long as somebody uses them, whoever else is killed.
 """
 
@@ -15,69 +15,86 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.runs.gpus import Gpu
 from assay.runs.machine import Machine
 
-__all__ = ["CoreClaim", "claim_cores", "count_free_cores", "wait_for_cores"]
+__all__ = ["DeviceClaim", "Devices", "claim_devices", "count_free", "wait_for_devices"]
 
 # At first often, because a neighbour may hold a lock only for the instant in which it chooses its own.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.005, 0.5
 
 
 @dataclass(frozen=True)
-class CoreClaim:
-    """Cores that are ours until the descriptors are closed."""
+class Devices:
+    """Cores and GPUs of this machine."""
 
     cores: tuple[int, ...]
+    gpus: tuple[Gpu, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeviceClaim:
+    """Devices that are ours until the descriptors are closed."""
+
+    devices: Devices
     descriptors: tuple[int, ...]
 
     def close(self) -> None:
-        """Give the cores back."""
+        """Give them back."""
         for descriptor in self.descriptors:
             os.close(descriptor)
 
 
 @contextlib.contextmanager
-def wait_for_cores(count: int, machine: Machine, folder: Path) -> Iterator[tuple[int, ...]]:
-    """Hold so many cores for the length of a block, and wait until there are as many."""
+def wait_for_devices(cores: int, gpus: int, machine: Machine, folder: Path) -> Iterator[Devices]:
+    """Hold so many cores and GPUs for the length of a block, and wait until there are as many."""
     pause_s = FIRST_PAUSE_S
-    while (claim := claim_cores(count, machine, folder)) is None:
+    while (claim := claim_devices(cores, gpus, machine, folder)) is None:
         time.sleep(pause_s * random.uniform(0.5, 1.5))  # out of step with others who wait
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
     try:
-        yield claim.cores
+        yield claim.devices
     finally:
         claim.close()
 
 
-def claim_cores(count: int, machine: Machine, folder: Path) -> CoreClaim | None:
-    """Claim cores by one lock each in a folder, or return None when not enough are free.
+def claim_devices(cores: int, gpus: int, machine: Machine, folder: Path) -> DeviceClaim | None:
+    """Claim cores and GPUs by one lock each in a folder, or return None when not enough are free.
 
     Hyper-thread siblings go together where there is a choice.
     """
     with contextlib.suppress(FileExistsError):
         folder.mkdir(parents=True)
         folder.chmod(0o1777)
-    held: dict[int, int] = {}
-    for core in machine.cores:
-        descriptor = _try_lock(folder / f"{core}.lock")
-        if descriptor is not None:
-            held[core] = descriptor
-    if len(held) < count:
-        for descriptor in held.values():
-            os.close(descriptor)
-        return None
-    chosen = _together(list(held), count)
-    for core in set(held) - set(chosen):
-        os.close(held[core])
-    return CoreClaim(tuple(chosen), tuple(held[core] for core in chosen))
+    with contextlib.ExitStack() as held:
+        free_cores = {core: _try_lock(_core_lock(folder, core), held) for core in machine.cores}
+        free_gpus = {gpu: _try_lock(_gpu_lock(folder, gpu), held) for gpu in machine.gpus} if gpus else {}
+        chosen_cores = _together([core for core, lock in free_cores.items() if lock is not None], cores)
+        chosen_gpus = [gpu for gpu, lock in free_gpus.items() if lock is not None][:gpus]
+        if len(chosen_cores) < cores or len(chosen_gpus) < gpus:
+            return None
+        locks = [*(free_cores[core] for core in chosen_cores), *(free_gpus[gpu] for gpu in chosen_gpus)]
+        # The chosen locks live on in copies of their descriptors; all others are closed with the block.
+        kept = tuple(fcntl.fcntl(lock, fcntl.F_DUPFD_CLOEXEC, 0) for lock in locks if lock is not None)
+    return DeviceClaim(Devices(tuple(chosen_cores), tuple(chosen_gpus)), kept)
 
 
-def count_free_cores(machine: Machine, folder: Path) -> int:
-    """Return how many cores nobody has claimed now; the next moment it may be another number."""
-    return sum(not _is_locked(folder / f"{core}.lock") for core in machine.cores)
+def count_free(machine: Machine, folder: Path) -> tuple[int, int]:
+    """Return how many cores and GPUs nobody has claimed now; the next moment it may be other numbers."""
+    cores = sum(not _is_locked(_core_lock(folder, core)) for core in machine.cores)
+    return cores, sum(not _is_locked(_gpu_lock(folder, gpu)) for gpu in machine.gpus)
 
 
-def _try_lock(path: Path) -> int | None:
+def _core_lock(folder: Path, core: int) -> Path:
+    return folder / f"{core}.lock"
+
+
+def _gpu_lock(folder: Path, gpu: Gpu) -> Path:
+    return folder / f"gpu-{gpu.number}.lock"
+
+
+def _try_lock(path: Path, held: contextlib.ExitStack) -> int | None:
+    """Take a lock that is closed with the block, or return None where somebody has it or it cannot be used."""
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         try:
@@ -87,12 +104,12 @@ def _try_lock(path: Path) -> int | None:
             descriptor = os.open(path, flags | os.O_CREAT, 0o666)
     except OSError:
         return None
+    held.callback(os.close, descriptor)
     with contextlib.suppress(OSError):
         os.fchmod(descriptor, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(descriptor)
         return None
     return descriptor
 

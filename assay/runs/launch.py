@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.files import make_record, read_json
 from assay.jobs.folder import AttemptFolder
+from assay.runs.gpus import Gpu
 from assay.runs.roots import to_absolute, to_relative
 
 __all__ = ["Launch", "read_launch"]
@@ -30,7 +31,8 @@ class Launch:
         tier: `strict`, `landlock` or `plain`.
         disk_mb, files: how much and how many files it may write.
         n_cores: how many cores it may use, claimed by the supervisor; not claimed with `cores_shared`.
-        cores: which cores these are, where they are given already.
+        n_gpus: how many GPUs it may use, claimed by the supervisor; no other is visible to it.
+        cores, gpus: which ones these are, where they are given already.
         roots: the named folders as whoever wrote the file has them; never the store, which the file lies in.
     """
 
@@ -43,7 +45,9 @@ class Launch:
     disk_mb: int
     limits_s: Mapping[str, float]
     n_cores: int = 1
+    n_gpus: int = 0
     cores: tuple[int, ...] = ()
+    gpus: tuple[Gpu, ...] = ()
     data: Mapping[str, str] = field(default_factory=dict)
     framework: str = ""
     readable: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from typing import Any
 
 from assay.errors import ConfigError
 from assay.jobs.constraint import Constraint
+from assay.runs.gpus import Gpu, find_gpus
 from assay.runs.sandbox.cgroup import ROOT, find_cgroup
 from assay.runs.sandbox.landlock import abi
 from assay.runs.sandbox.strict import NAMESPACES
@@ -38,6 +39,7 @@ class Machine:
     system: str
     processor: str
     python: str
+    gpus: tuple[Gpu, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -54,6 +56,7 @@ def this_machine() -> Machine:
         system=f"{platform.system()} {platform.release()}",
         processor=_processor(),
         python=platform.python_version(),
+        gpus=find_gpus(),
     )
 
 
@@ -84,8 +87,19 @@ def memory_share_mb(constraint: Constraint, machine: Machine) -> int:
     return int((machine.memory_mb - reserve) * min(1.0, constraint.cores / len(machine.cores)))
 
 
-def check_possible(constraint: Constraint, machine: Machine) -> None:
-    """Refuse a constraint this machine cannot give."""
+def check_possible(constraint: Constraint, machine: Machine, oversubscribe: bool = False) -> None:
+    """Refuse a constraint this machine cannot give; with `oversubscribe`, only where it lacks GPUs.
+
+    Half the cores make a job slower. Without its GPU, a job would do something else than what was asked for.
+    """
+    if constraint.gpus > len(machine.gpus):
+        has = f"has {len(machine.gpus)}" if machine.gpus else "has none"
+        raise ConfigError(
+            f"Constraint '{constraint.name}' asks for {constraint.gpus} GPU(s), this machine {has}. Choose a "
+            "constraint with fewer, or run it on a machine that has them. `assay doctor` shows those that are found."
+        )
+    if oversubscribe:
+        return
     remedy = "Choose a smaller constraint, or use `oversubscribe=True` to run it with what is here (rows will say so)."
     if constraint.cores > len(machine.cores):
         raise ConfigError(

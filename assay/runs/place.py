@@ -20,13 +20,14 @@ __all__ = ["Place", "Share", "clean_up"]
 
 @dataclass(frozen=True)
 class Share:
-    """What one job takes of a place: a number of cores, and memory in MiB.
+    """What one job takes of a place: numbers of cores and GPUs, and memory in MiB.
 
-    `is_shared` where the cores cannot be claimed for the job alone (`oversubscribe`).
+    `is_shared` where the cores cannot be claimed for the job alone (`oversubscribe`); GPUs always are.
     """
 
     cores: int
     memory_mb: int
+    gpus: int = 0
     is_shared: bool = False
 
 
@@ -47,12 +48,14 @@ class Place:
         return Share(
             cores=min(constraint.cores, len(self.machine.cores)),
             memory_mb=min(memory_share_mb(constraint, self.machine), self.machine.memory_mb),
+            gpus=constraint.gpus,
             is_shared=oversubscribe,
         )
 
     def count(self, share: Share) -> int:
         """Return how many such jobs fit side by side, at least one."""
-        return max(1, len(self.machine.cores) // max(1, share.cores))
+        by_cores = len(self.machine.cores) // max(1, share.cores)
+        return max(1, min(by_cores, len(self.machine.gpus) // share.gpus) if share.gpus else by_cores)
 
     def environ(self) -> dict[str, str]:
         """Return the variables that tell a supervisor started here where its files are."""

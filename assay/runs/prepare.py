@@ -94,6 +94,7 @@ def make_launch(prepared: Preparation, number: int, roots: Mapping[str, str]) ->
         code=str(framework.code),
         tier=resources.tier,
         n_cores=resources.share.cores,
+        n_gpus=resources.share.gpus,
         memory_mb=resources.share.memory_mb,
         disk_mb=job.constraint.disk_mb,
         files=job.constraint.max_files,

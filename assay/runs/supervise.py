@@ -27,7 +27,7 @@ from typing import Any
 from assay.files import Measure, Walk, read_json, remove_tree, write_json
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts
-from assay.runs.devices import wait_for_cores
+from assay.runs.devices import Devices, wait_for_devices
 from assay.runs.exit_codes import CANNOT_WRITE, INTERRUPTED, NOT_OURS, WROTE_FACTS
 from assay.runs.launch import Launch, read_launch
 from assay.runs.log import CutLog
@@ -230,21 +230,20 @@ def _meaning(status: int, through_bubblewrap: bool) -> tuple[int | None, int | N
 def supervise(folder: AttemptFolder) -> Facts:
     """Run the attempt described in its folder and return what happened."""
     launch = read_launch(folder, given_roots(os.environ))
-    with _cores(launch) as cores:
-        return _supervise(folder, replace(launch, cores=cores))
+    with _devices(launch) as devices:
+        return _supervise(folder, replace(launch, cores=devices.cores, gpus=devices.gpus))
 
 
 @contextlib.contextmanager
-def _cores(launch: Launch) -> Iterator[tuple[int, ...]]:
-    """Hold the cores of an attempt: those it was given, else as many of this machine's as it may use."""
+def _devices(launch: Launch) -> Iterator[Devices]:
+    """Hold the devices of an attempt: those it was given, else as many of this machine's as it may use."""
     machine = this_machine()
     if launch.cores:
-        yield launch.cores
-    elif launch.cores_shared:
-        yield machine.cores[: launch.n_cores]
-    else:
-        with wait_for_cores(launch.n_cores, machine, Path(launch.roots["locks"])) as cores:
-            yield cores
+        yield Devices(launch.cores, launch.gpus)
+        return
+    n_cores = 0 if launch.cores_shared else launch.n_cores
+    with wait_for_devices(n_cores, launch.n_gpus, machine, Path(launch.roots["locks"])) as claimed:
+        yield Devices(claimed.cores or machine.cores[: launch.n_cores], claimed.gpus)
 
 
 def _supervise(folder: AttemptFolder, launch: Launch) -> Facts:
@@ -270,6 +269,7 @@ def _supervise(folder: AttemptFolder, launch: Launch) -> Facts:
         **around.end(),
         "machine": this_machine().to_json(),
         "cores": launch.cores,
+        "gpus": tuple(gpu.uuid for gpu in launch.gpus),
         "cores_shared": launch.cores_shared,
     }
     ended = datetime.now(UTC)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assay.errors import ConfigError
 from assay.jobs.folder import AttemptFolder
-from assay.runs.devices import count_free_cores
+from assay.runs.devices import count_free
 from assay.runs.executors.base import Finished
 from assay.runs.exit_codes import NOT_OURS
 from assay.runs.machine import choose_tier, this_machine
@@ -57,18 +57,17 @@ class Local:
         return Settings.from_environment().locks
 
     def has_room(self, share: Share) -> bool:
-        """Whether a worker, the memory and enough cores are free; a first job always has its memory."""
+        """Whether a worker, the memory and enough cores and GPUs are free; a first job always has its memory."""
         running, machine = [job.share for job in self._running.values()], self.place.machine
         if len(running) >= self.workers:
             return False
         if running and sum(other.memory_mb for other in running) + share.memory_mb > machine.memory_mb:
             return False
-        if share.is_shared:
-            return True
-        # Ours may not have claimed their cores yet, so both are looked at: what is free, and what we need ourselves.
-        ours = sum(other.cores for other in running)
-        free = min(len(machine.cores) - ours, count_free_cores(machine, self._locks))
-        return share.cores <= free
+        # Ours may not have claimed theirs yet, so both are looked at: what is free, and what we need ourselves.
+        free_cores, free_gpus = count_free(machine, self._locks)
+        cores = min(len(machine.cores) - sum(other.cores for other in running), free_cores)
+        gpus = min(len(machine.gpus) - sum(other.gpus for other in running), free_gpus)
+        return (share.is_shared or share.cores <= cores) and share.gpus <= gpus
 
     def submit(self, folder: AttemptFolder, share: Share) -> None:
         """Start `supervise` on the folder."""

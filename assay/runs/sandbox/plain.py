@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from assay.runs.gpus import device_nodes
 from assay.runs.launch import Launch
 from assay.runs.sandbox.base import Sample, Streams
 from assay.runs.sandbox.short import remove_short_path, short_path
@@ -82,6 +83,7 @@ class Plain:
         if self.launch.framework:
             readable.append(Path(self.launch.framework))
         writable = [self.folder / "out", self.folder / "tmp", Path("/dev/shm"), *map(Path, DEVICES)]
+        writable += device_nodes(self.launch.gpus)
         restrict(readable, writable, self.launch.network)
 
     def sample(self) -> Sample:

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from assay.runs.gpus import find_gpus, visible_gpus
 from assay.runs.launch import Launch
 from assay.runs.sandbox.base import Streams
 
@@ -84,6 +85,7 @@ def child_environment(launch: Launch, phases: int, home: str, path: str) -> dict
         "PYTHONUNBUFFERED": "1",
         "PYTHONHASHSEED": "0",
         "ASSAY_PHASES": f"/dev/fd/{phases}",
+        **({"CUDA_VISIBLE_DEVICES": visible_gpus(launch.gpus)} if launch.gpus or find_gpus() else {}),
         **threads,
         **launch.environ,
     }

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.errors import InternalError
+from assay.runs.gpus import device_nodes
 from assay.runs.launch import Launch
 from assay.runs.sandbox.base import Sample, Streams
 from assay.runs.sandbox.cgroup import find_cgroup
@@ -109,6 +110,8 @@ def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]
             w for name in ("resolv.conf", "ssl") for w in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
         ]
     words += ["--proc", "/proc", "--dev", "/dev"]
+    for node in device_nodes(launch.gpus):  # after --dev, which shows none of them
+        words += ["--dev-bind", str(node), str(node)]
     for path in ("/sys/fs/cgroup", "/sys/devices/system"):
         words += ["--ro-bind-try", path, path]
     # /tmp before what is readable: an interpreter or environment may lie below it.
