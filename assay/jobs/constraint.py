@@ -105,26 +105,28 @@ class Constraint:
     def identity(self) -> dict[str, Any]:
         """Return what goes into a job's key: what the user asked for, never what the machine has."""
         # 60 and 60.0 are one constraint, but not one text: numbers are brought to one type for the key.
-        said: dict[str, Any] = {"time_s": float(self.time_s), "cores": int(self.cores)}
-        said["memory_mb"] = None if self.memory_mb is None else int(self.memory_mb)
-        said["disk_mb"], said["leeway_s"] = int(self.disk_mb), float(self.effective_leeway_s)
+        entries: dict[str, Any] = {"time_s": float(self.time_s), "cores": int(self.cores)}
+        entries["memory_mb"] = None if self.memory_mb is None else int(self.memory_mb)
+        entries["disk_mb"], entries["leeway_s"] = int(self.disk_mb), float(self.effective_leeway_s)
         if self.max_files != MAX_FILES:  # the first version had no such limit, and its keys stay as they were
-            said["max_files"] = int(self.max_files)
+            entries["max_files"] = int(self.max_files)
         if self.gpus:  # keys of constraints without GPUs are older than this field
-            said["gpus"] = int(self.gpus)
+            entries["gpus"] = int(self.gpus)
         if self.phase_limits_s:
-            said["phase_limits_s"] = {
+            entries["phase_limits_s"] = {
                 phase: float(self.phase_limits_s[phase]) for phase in sorted(self.phase_limits_s)
             }
-        return said
+        return entries
 
     def for_task(self, task: str) -> Constraint:
         """Return the constraint with the overrides for this task applied."""
         if not self.tasks:
             return self
-        said = self.tasks.get(task)
+        entries = self.tasks.get(task)
         plain = replace(self, tasks={})
-        return replace(plain, **_fields(said, f"constraint '{self.name}', task {task}")) if said else plain
+        return (
+            replace(plain, **_fields(entries, f"constraint '{self.name}', task {task}")) if entries else plain
+        )
 
 
 KNOWN = {
@@ -182,10 +184,10 @@ def read_constraint(
 ) -> Constraint:
     """Return the constraint that `text` means: a name from a file, one of AMLB's, or as written."""
     if named and text in named:
-        said = _fields(named[text], f"{where or 'constraints'}, {text}")
-        if "time_s" not in said or "cores" not in said:
+        entries = _fields(named[text], f"{where or 'constraints'}, {text}")
+        if "time_s" not in entries or "cores" not in entries:
             raise ConfigError(f"Constraint '{text}'{_at(where)} needs at least 'time' and 'cores'.")
-        return Constraint(name=text, **said)
+        return Constraint(name=text, **entries)
     if text.lower() in KNOWN:
         return KNOWN[text.lower()]
     try:
@@ -211,9 +213,9 @@ _READ: Mapping[str, tuple[str, Callable[[Any, str], Any]]] = {
 }
 
 
-def _fields(said: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _fields(entries: Mapping[str, Any], where: str) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for key, value in _mapping(said, where, "keys such as time and cores").items():
+    for key, value in _mapping(entries, where, "keys such as time and cores").items():
         if key in _READ:
             name, read = _READ[key]
             out[name] = read(value, f"{where}, {key}")
@@ -228,27 +230,27 @@ def _fields(said: Mapping[str, Any], where: str) -> dict[str, Any]:
     return out
 
 
-def _phases(said: Any, where: str) -> dict[str, float]:
-    for phase in _mapping(said, where, "phases such as start and predict"):
+def _phases(entries: Any, where: str) -> dict[str, float]:
+    for phase in _mapping(entries, where, "phases such as start and predict"):
         if phase == "fit":
             raise ConfigError(f"{where}: the limit of fit is time plus leeway. Set those instead.")
         if phase not in _PHASES:
             raise ConfigError(f"Unknown phase '{phase}' in {where}. {suggest(str(phase), _PHASES)}")
-    return {phase: parse_duration(limit, f"{where}, {phase}") for phase, limit in said.items()}
+    return {phase: parse_duration(limit, f"{where}, {phase}") for phase, limit in entries.items()}
 
 
-def _tasks(said: Any, where: str) -> dict[str, Mapping[str, Any]]:
+def _tasks(entries: Any, where: str) -> dict[str, Mapping[str, Any]]:
     """Check the overrides by task now, not when the first of these tasks is planned."""
-    for task, own in _mapping(said, where, "task names").items():
-        if "tasks" in _fields(own, f"{where}, {task}"):
+    for task, overrides in _mapping(entries, where, "task names").items():
+        if "tasks" in _fields(overrides, f"{where}, {task}"):
             raise ConfigError(f"{where}, {task}: 'tasks' stands inside a task. Move it up.")
-    return dict(said)
+    return dict(entries)
 
 
-def _mapping(said: Any, where: str, what: str) -> Mapping[Any, Any]:
-    if not isinstance(said, Mapping):
-        raise ConfigError(f"{where}: expected {what}, got {said!r}.")
-    return said
+def _mapping(entries: Any, where: str, what: str) -> Mapping[Any, Any]:
+    if not isinstance(entries, Mapping):
+        raise ConfigError(f"{where}: expected {what}, got {entries!r}.")
+    return entries
 
 
 def _whole(value: Any, what: str, where: str) -> int:

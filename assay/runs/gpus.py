@@ -25,7 +25,7 @@ class Gpu:
 
 def find_gpus(driver: Path = DRIVER) -> tuple[Gpu, ...]:
     """Return the GPUs that the driver lists, by number; none where there is no driver."""
-    found = []
+    gpus = []
     for path in driver.glob("*/information"):
         try:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -35,8 +35,8 @@ def find_gpus(driver: Path = DRIVER) -> tuple[Gpu, ...]:
         number, uuid = facts.get("Device Minor", ""), facts.get("GPU UUID", "")
         # A GPU that the driver has not woken yet has a UUID of question marks.
         if number.isdecimal() and re.fullmatch(r"GPU-[0-9a-f-]+", uuid):
-            found.append(Gpu(int(number), uuid, facts.get("Model", "")))
-    return tuple(sorted(found, key=lambda gpu: gpu.number))
+            gpus.append(Gpu(int(number), uuid, facts.get("Model", "")))
+    return tuple(sorted(gpus, key=lambda gpu: gpu.number))
 
 
 def visible_gpus(gpus: Sequence[Gpu]) -> str:

@@ -91,16 +91,16 @@ def _add_tree(archive: tarfile.TarFile, root: Path, name: str, trusted: Path) ->
         return
     parts = [name]
     archive.addfile(_member(name, tarfile.DIRTYPE, 0o755))
-    for found in Walk(root, enter=parts.append, leave=lambda *_: _drop_last(parts)):
-        inside = "/".join([*parts, found.name])
+    for entry in Walk(root, enter=parts.append, leave=lambda *_: _drop_last(parts)):
+        inside = "/".join([*parts, entry.name])
         if len(inside) > LONGEST_NAME or "__pycache__" in inside:
             continue
-        if stat.S_ISDIR(found.state.st_mode):
+        if stat.S_ISDIR(entry.state.st_mode):
             archive.addfile(_member(inside, tarfile.DIRTYPE, 0o755))
-        elif stat.S_ISREG(found.state.st_mode):
+        elif stat.S_ISREG(entry.state.st_mode):
             with contextlib.suppress(OSError):
                 descriptor = os.open(
-                    found.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=found.folder
+                    entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=entry.folder
                 )
                 _add(archive, descriptor, inside)
 
