@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import platform
 import shutil
 import subprocess
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -49,13 +49,14 @@ class Machine:
 @functools.cache
 def this_machine() -> Machine:
     """Look at this machine: cores we may use, memory within any limit set around us."""
+    kernel = os.uname()
     return Machine(
         cores=tuple(sorted(os.sched_getaffinity(0))),
         memory_mb=_memory_mb(),
-        host=platform.node(),
-        system=f"{platform.system()} {platform.release()}",
+        host=kernel.nodename,
+        system=f"{kernel.sysname} {kernel.release}",
         processor=_processor(),
-        python=platform.python_version(),
+        python=sys.version.split()[0],
         gpus=find_gpus(),
     )
 
@@ -73,7 +74,7 @@ def _processor() -> str:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    return platform.machine()
+    return os.uname().machine
 
 
 def memory_share_mb(constraint: Constraint, machine: Machine) -> int:
@@ -137,18 +138,18 @@ def strict_problem() -> str:
     return "" if done.returncode == 0 else f"bubblewrap does not work here: {done.stderr.strip()}"
 
 
-def choose_tier(wanted: str = "auto") -> str:
+def choose_tier(requested: str = "auto") -> str:
     """Return the tier to use; a tier that was asked for and does not work is an error, never replaced."""
-    if wanted == "plain":
-        return wanted
-    if wanted in ("auto", "strict"):
+    if requested == "plain":
+        return requested
+    if requested in ("auto", "strict"):
         problem = strict_problem()
         if not problem:
             return "strict"
-        if wanted == "strict":
+        if requested == "strict":
             raise ConfigError(f"The strict tier does not work here: {problem}. See `assay doctor`.")
     if abi() > 0:
         return "landlock"
-    if wanted == "landlock":
+    if requested == "landlock":
         raise ConfigError("This kernel has no Landlock (it came with Linux 5.13). See `assay doctor`.")
     return "plain"

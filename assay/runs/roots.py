@@ -12,9 +12,12 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError
-from assay.settings import Settings
+
+if TYPE_CHECKING:  # every supervisor imports this module, and needs no settings
+    from assay.settings import Settings
 
 __all__ = ["VARIABLE", "given_roots", "roots_here", "to_absolute", "to_relative"]
 

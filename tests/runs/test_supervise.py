@@ -19,9 +19,9 @@ import pytest
 from assay.files import read_json, write_json
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts, PredictionCheck, classify
+from assay.runs.attempt import REPORT_BYTES, _meaning, _read_report
 from assay.runs.launch import Launch
 from assay.runs.machine import strict_problem
-from assay.runs.supervise import REPORT_BYTES, _meaning, _read_report
 
 SUPERVISE = [sys.executable, "-I", "-m", "assay.runs.supervise"]
 LIMITS = {"start": 20.0, "load": 20.0, "fit": 1.0, "predict": 20.0, "timing": 20.0}
