@@ -203,7 +203,7 @@ def look_for_leftovers(folder: Path) -> list[str]:
     left = []
     for process in psutil.process_iter(["cmdline"]):
         words = " ".join(process.info["cmdline"] or [])
-        if str(folder) in words and process.pid != os.getpid() and "chaos" not in words:
+        if str(folder) in words and process.pid != os.getpid() and "benchmarks.chaos" not in words:
             left.append(f"left running: {words[:100]}")
     ours = {group_name(path) for path in folder.glob("jobs/*/*/attempts/*")}
     groups = {path for pattern in ("assay/*", "*/assay/*") for path in ROOT.glob(pattern) if path.is_dir()}
