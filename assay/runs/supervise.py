@@ -47,8 +47,21 @@ class Interrupted(BaseException):
 def supervise(folder: AttemptFolder) -> Facts:
     """Run the attempt described in its folder and return what happened."""
     launch = read_launch(folder, given_roots(os.environ))
+    if problem := _lack(launch):
+        return Facts(launch.tier, "", setup_problem=problem, surroundings=launch.circumstances)
     with _devices(launch) as devices:
         return _supervise(folder, replace(launch, cores=devices.cores, gpus=devices.gpus))
+
+
+def _lack(launch: Launch) -> str:
+    """Return what this machine can never give the attempt, so that nobody waits for it for ever."""
+    machine = this_machine()
+    needed = {"cores": 0 if launch.cores_shared else launch.n_cores, "GPUs": launch.n_gpus}
+    there = {"cores": len(machine.cores), "GPUs": len(machine.gpus)}
+    lacking = [
+        f"{count} {what} (it has {there[what]})" for what, count in needed.items() if count > there[what]
+    ]
+    return f"{machine.host} cannot give it {' and '.join(lacking)}." if lacking and not launch.cores else ""
 
 
 @contextlib.contextmanager

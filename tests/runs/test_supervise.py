@@ -255,6 +255,23 @@ def test_a_core_that_is_not_there_is_setup_and_not_lost(supervise: Callable[...,
     assert "could not be started" in facts.setup_problem
 
 
+@pytest.mark.parametrize(
+    ("asked", "word"), [({"n_cores": 4000}, "4000 cores"), ({"n_cores": 1, "n_gpus": 99}, "99 GPUs")]
+)
+def test_what_the_machine_can_never_give_is_setup_and_not_waited_for(
+    supervise: Callable[..., Facts], asked: dict[str, int], word: str
+) -> None:
+    facts = supervise("exit 0", cores=(), circumstances={"role": "baseline"}, **asked)
+    assert f"cannot give it {word}" in facts.setup_problem
+    assert classify(facts, PredictionCheck(False), LIMITS).status == "setup"
+
+
+def test_cores_and_the_machine_are_recorded_where_the_job_ran(supervise: Callable[..., Facts]) -> None:
+    facts = supervise("exit 0")
+    assert facts.surroundings["cores"] == [min(os.sched_getaffinity(0))] and facts.surroundings["gpus"] == []
+    assert facts.surroundings["machine"]["host"] == os.uname().nodename
+
+
 def test_a_framework_cannot_pass_its_failure_off_as_the_sandboxes(supervise: Callable[..., Facts]) -> None:
     facts = supervise("echo 'bwrap: I am not to blame'; exit 1")
     assert facts.setup_problem == ""
