@@ -54,8 +54,9 @@ dialects: setup ## write 80 data sets in ten dialects and read them again (needs
 test-wheel: setup ## the tests against the wheel, on Python 3.11 and 3.13 and with the lowest versions (an hour)
 	$(BIN)/python -m benchmarks.wheel
 
-chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resuming
+chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resuming; 20 on an awkward executor
 	$(BIN)/python -m benchmarks.chaos --rounds 50
+	$(BIN)/python -m benchmarks.chaos --rounds 20 --on tests/runs/awkward.py:Awkward
 
 fuzz: setup ## damage what is read: 2,000 mutations per reader, seed printed (half an hour)
 	$(BIN)/python -m benchmarks.fuzz

@@ -20,9 +20,11 @@ from assay.metrics import check_metrics
 from assay.results.judge import judge_attempt
 from assay.runs.applicable import with_known_types
 from assay.runs.executors.base import Executor
-from assay.runs.executors.local import Local
-from assay.runs.machine import check_possible, this_machine
-from assay.runs.run import Event, RunOptions, run_plan
+from assay.runs.executors.registry import make_executor
+from assay.runs.loop import run_plan
+from assay.runs.machine import check_possible
+from assay.runs.place import Place
+from assay.runs.run import Event, Run, RunOptions
 from assay.settings import Settings
 from assay.store.store import Store
 from assay.suites.select import Selection, preselect, select
@@ -150,33 +152,33 @@ def run(
     jobs: Plan,
     store: Store,
     executor: Executor | None = None,
+    options: RunOptions | None = None,
     *,
-    tier: str = "auto",
-    oversubscribe: bool = False,
-    retry_failed: bool = False,
-    rerun_stale: bool = False,
-    install: bool = True,
     settings: Settings | None = None,
     tell: Callable[[Event], None] = lambda event: None,
 ) -> None:
     """Run what is missing of a plan; the same call again continues where this one stopped.
 
-    Environments that are missing are built first, or with `install=False` their jobs end as `setup` rows. `tell` is
-    called when a job starts and when it has its row.
+    Args:
+        jobs: the plan.
+        store: where attempts and rows are kept.
+        executor: where jobs run; this machine if left out.
+        options: which finished jobs run again, and what else may be asked of a run.
+        settings: folders and switches; from the environment if left out.
+        tell: called when a job starts and when it has its row.
     """
-    jobs = match_store(jobs, store)
-    if not oversubscribe:
-        check_plan(jobs)
-    options = RunOptions(tier, oversubscribe, retry_failed, rerun_stale, install)
+    jobs, where, chosen = match_store(jobs, store), executor or make_executor(), options or RunOptions()
+    check_plan(jobs, where.place, chosen)
     run_plan(
-        jobs,
-        store,
-        executor or Local(),
-        options,
-        this_machine(),
-        settings or Settings.from_environment(),
-        lambda job, folder: judge_attempt(store.folder, job, folder, own_metrics=True),
-        tell,
+        Run(
+            plan=jobs,
+            store=store,
+            executor=where,
+            judge=lambda job, folder: judge_attempt(store.folder, job, folder, own_metrics=True),
+            settings=settings or Settings.from_environment(),
+            options=chosen,
+            tell=tell,
+        )
     )
 
 
@@ -185,10 +187,10 @@ def match_store(jobs: Plan, store: Store) -> Plan:
     return with_earlier_digests(jobs, lambda digest: (store.folder.tasks / f"{digest}.json").exists())
 
 
-def check_plan(jobs: Plan) -> None:
-    """Refuse a plan with a constraint that this machine cannot give."""
+def check_plan(jobs: Plan, place: Place, options: RunOptions) -> None:
+    """Refuse a plan with a constraint that the place cannot give."""
     for constraint in {id(job.constraint): job.constraint for job in jobs.jobs}.values():
-        check_possible(constraint, this_machine())
+        check_possible(constraint, place.machine, options.oversubscribe)
 
 
 def score(store: Store, metrics: Sequence[str] = ()) -> pd.DataFrame:

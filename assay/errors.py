@@ -13,6 +13,8 @@ A framework that fails is none of these: it is an outcome with a status (`assay.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "AssayError",
     "ConfigError",
@@ -29,9 +31,17 @@ class AssayError(Exception):
 
 
 class UserError(AssayError):
-    """Something the user can fix; the message names the value, the place and the remedy."""
+    """Something the user can fix; the message names the value, the place and the remedy.
+
+    A message that names Python arguments has them in backquotes, `workers` or `workers=0`, and lists their names in
+    `arguments`; the command line shows its own options in their place.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str = "", arguments: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.arguments = tuple(arguments)
 
 
 class ConfigError(UserError):

@@ -3,12 +3,14 @@
 `python -m benchmarks.chaos --rounds 50` (or `make chaos`). A round is one store: a run is started, somebody is
 killed with SIGKILL, the same command is given again until it ends by itself. Then: every planned job has exactly one
 row, predictions that were there before the resume are byte for byte the same, nothing finished ran twice, and no
-process or control group is left.
+process or control group is left. `--on file.py:Class` plays with another executor, whose helpers are killed too; their
+command lines must name the file and the folder in `$AWKWARD_SPOOL`.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -19,7 +21,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -30,6 +34,8 @@ from assay.runs.sandbox.strict import group_name
 from assay.store.store import Store
 
 TARGETS = ("coordinator", "supervisor", "child")
+HELPER = "helper"  # of an executor that is not this machine's
+PATIENCE_S = 10.0  # helpers of a killed coordinator end when their last job has
 ARGUMENTS = [
     "run",
     "constant,decision_tree",
@@ -59,18 +65,20 @@ class Round:
     problems: tuple[str, ...]
 
 
-def play(seed: int, folder: Path, tier: str = "auto") -> Round:
-    """Play one round in an empty folder."""
+def play(seed: int, folder: Path, tier: str = "auto", on: str = "local") -> Round:
+    """Play one round in an empty folder, with this executor."""
     chance = random.Random(seed)
-    target = TARGETS[seed % len(TARGETS)]
-    command = [*ASSAY, *ARGUMENTS, "--store", str(folder), "--tier", tier, "-p", "2"]
+    targets = TARGETS if on == "local" else (*TARGETS, HELPER)
+    target = targets[seed % len(targets)]
+    command = [*ASSAY, *ARGUMENTS, "--store", str(folder), "--tier", tier, "-p", "2", "--on", on]
+    environ = {**os.environ, "AWKWARD_SPOOL": f"{folder}-spool"}
     kills = resumes = 0
     before: dict[str, str] = {}
     while True:
         with open(folder.with_suffix(".log"), "ab") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log)
+            process = subprocess.Popen(command, stdout=log, stderr=log, env=environ)
         if kills < 3:
-            kills += kill_somebody(process, target, chance)
+            kills += kill_somebody(process, partial(find, process.pid, target, folder, on), chance)
         code = process.wait()
         if code == 0:
             break
@@ -82,14 +90,16 @@ def play(seed: int, folder: Path, tier: str = "auto") -> Round:
     return Round(target, kills, resumes, len(before), tuple(problems))
 
 
-def kill_somebody(process: subprocess.Popen[bytes], target: str, chance: random.Random) -> int:
-    """Wait for a random moment of the run and kill the target; return how many were killed."""
+def kill_somebody(
+    process: subprocess.Popen[bytes], find_victim: Callable[[], int | None], chance: random.Random
+) -> int:
+    """Wait for a random moment of the run and kill the victim; return how many were killed."""
     wait_until = time.monotonic() + chance.uniform(0.2, 4.0)
     while time.monotonic() < wait_until and process.poll() is None:
         time.sleep(0.01)
     deadline = time.monotonic() + 120.0  # the run may have to wait for cores
     while process.poll() is None and time.monotonic() < deadline:
-        victim = find(process.pid, target)
+        victim = find_victim()
         if victim is not None:
             try:
                 os.kill(victim, signal.SIGKILL)
@@ -100,20 +110,40 @@ def kill_somebody(process: subprocess.Popen[bytes], target: str, chance: random.
     return 0
 
 
-def find(coordinator: int, target: str) -> int | None:
-    """Return a process of the wanted kind below the coordinator."""
+def find(coordinator: int, target: str, folder: Path, on: str) -> int | None:
+    """Return a process of the wanted kind that works on the store, wherever it is in the tree of processes."""
     if target == "coordinator":
         return coordinator
-    marks = {"supervisor": "assay.runs.supervise", "child": "child.py"}
-    try:
-        members = psutil.Process(coordinator).children(recursive=True)
-        for member in reversed(members):
-            words = member.cmdline()
-            if marks[target] in " ".join(words) and "bwrap" not in words[0]:
-                return int(member.pid)
-    except (psutil.Error, IndexError):
-        return None
-    return None
+    if target == HELPER:
+        return next(iter(at_work(folder, Path(on.rpartition(":")[0]).name)), None)
+    supervisors = at_work(folder, "assay.runs.supervise")
+    return next(iter(supervisors if target == "supervisor" else children(supervisors)), None)
+
+
+def at_work(folder: Path, mark: str) -> list[int]:
+    """Return the processes whose command line has a mark and a path of the store or its spool; not coordinators."""
+    ours = []
+    for process in psutil.process_iter(["cmdline"]):
+        words = " ".join(process.info["cmdline"] or ())
+        if (
+            mark in words
+            and "assay.cli" not in words
+            and any(f"{folder}{end}" in words for end in ("/", "-spool"))
+        ):
+            ours.append(process.pid)
+    return ours
+
+
+def children(supervisors: list[int]) -> list[int]:
+    """Return the processes of frameworks below these supervisors."""
+    found = []
+    for supervisor in supervisors:
+        with contextlib.suppress(psutil.Error):
+            for member in psutil.Process(supervisor).children(recursive=True):
+                words = member.cmdline()
+                if words and "child.py" in " ".join(words) and "bwrap" not in words[0]:
+                    found.append(int(member.pid))
+    return found
 
 
 def finished(folder: Path) -> dict[str, str]:
@@ -154,10 +184,17 @@ def check(folder: Path, before: dict[str, str]) -> list[str]:
 
 def leftovers(folder: Path) -> list[str]:
     """Return processes that still work on the store, and control groups of its jobs."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (left := look_for_leftovers(folder)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return left
+
+
+def look_for_leftovers(folder: Path) -> list[str]:
     left = []
     for process in psutil.process_iter(["cmdline"]):
         words = " ".join(process.info["cmdline"] or [])
-        if str(folder) in words and process.pid != os.getpid() and "chaos" not in words:
+        if str(folder) in words and process.pid != os.getpid() and "benchmarks.chaos" not in words:
             left.append(f"left running: {words[:100]}")
     ours = {group_name(path) for path in folder.glob("jobs/*/*/attempts/*")}
     groups = {path for pattern in ("assay/*", "*/assay/*") for path in ROOT.glob(pattern) if path.is_dir()}
@@ -170,12 +207,13 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tier", default="auto")
+    parser.add_argument("--on", default="local", help="an executor: a name, or file.py:Class")
     words = parser.parse_args()
     totals: Counter[str] = Counter()
     failed = 0
     with tempfile.TemporaryDirectory(prefix="assay-chaos-") as scratch:
         for number in range(words.rounds):
-            played = play(words.seed + number, Path(scratch, str(number)), words.tier)
+            played = play(words.seed + number, Path(scratch, str(number)), words.tier, words.on)
             totals[played.target] += 1
             totals["kills"] += played.kills
             totals["resumes"] += played.resumes

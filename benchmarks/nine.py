@@ -19,6 +19,7 @@ from typing import Any
 from assay import Local, Store, Suite, analyse, plan, run
 from assay.data.task import TaskRequest
 from assay.jobs.row import Row
+from assay.runs.run import RunOptions
 from benchmarks.leftovers import look, remembered
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -164,7 +165,7 @@ def main() -> int:
                 flush=True,
             )
 
-    run(jobs, store, Local(chosen.p), rerun_stale=chosen.rerun_stale, tell=tell)
+    run(jobs, store, Local(chosen.p), RunOptions(rerun_stale=chosen.rerun_stale), tell=tell)
     time.sleep(2)  # the kernel is still taking down the namespaces of the last job
     left = look().since(before)
     text = page(store)

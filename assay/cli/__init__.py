@@ -24,6 +24,7 @@ from assay.cli import (
     study,
     suites,
 )
+from assay.cli.flags import message_of
 from assay.cli.output import say
 from assay.errors import AssayError, ConfigError, UserError
 
@@ -86,7 +87,7 @@ def main() -> None:
         _check_text([*sys.argv[1:], os.getcwd()])
         app(prog_name="assay")
     except UserError as error:
-        say(f"assay: {error}", file=sys.stderr)
+        say(f"assay: {message_of(error)}", file=sys.stderr)
         sys.exit(error.exit_code)
     except AssayError as error:
         say(f"assay: this should not have happened, please report it: {error}", file=sys.stderr)

@@ -15,6 +15,7 @@ from assay.cli.options import (
     Metrics,
     NoInstall,
     Offline,
+    On,
     Oversubscribe,
     Parallel,
     RerunStale,
@@ -64,6 +65,7 @@ def compare(
     type: Types = None,
     metric: Metrics = None,
     parallel: Parallel = None,
+    on: On = "local",
     store: ResultStore = STORE,
     seed: Seed = 0,
     set: Set = None,
@@ -87,7 +89,8 @@ def compare(
     """
     from assay import api
     from assay.analysis.compare import check_confidence, check_margin
-    from assay.runs.executors.local import Local
+    from assay.runs.executors.base import ExecutorOptions
+    from assay.runs.executors.registry import make_executor
     from assay.runs.run import RunOptions
     from assay.store.store import Store
 
@@ -105,12 +108,12 @@ def compare(
         metrics=metric or [], settings=settings,
     )  # fmt: skip
     jobs = _paired(jobs, fail_if_worse)
-    if not oversubscribe:
-        api.check_plan(jobs)  # before a store is made for nothing
+    executor = make_executor(on, ExecutorOptions(parallel, tier))
+    options = RunOptions(oversubscribe, retry_failed, rerun_stale, not no_install)
+    api.check_plan(jobs, executor.place, options)  # before a store is made for nothing
     opened = Store(store)
     jobs = api.match_store(jobs, opened)
-    options = RunOptions(tier, oversubscribe, retry_failed, rerun_stale, not no_install)
-    run_with_progress(jobs, opened, Local(parallel), options, settings, quiet=json)
+    run_with_progress(jobs, opened, executor, options, settings, quiet=json)
     found = api.compare(jobs, opened, specs[0], specs[1], confidence=confidence)
     _show(found, fail_if_worse, json)
     if not json and (found.imputed_a or found.imputed_b or found.left_out):

@@ -33,6 +33,8 @@ def doctor(json: Json = False) -> None:
     say(
         f"{machine['processor']}, {len(machine['cores'])} cores, {machine['memory_mb']} MB, {machine['system']}"
     )
+    for gpu in machine["gpus"]:
+        say(f"GPU {gpu['number']}: {gpu['model']}")
     print_table(
         "",
         ["tier", "here", "why"],

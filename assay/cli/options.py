@@ -32,6 +32,7 @@ __all__ = [
     "Missing",
     "NoInstall",
     "Offline",
+    "On",
     "Oversubscribe",
     "Parallel",
     "RerunStale",
@@ -70,7 +71,9 @@ MaxCategorical = Annotated[float | None, typer.Option(help="Highest share of cat
 SuiteName = Annotated[
     str, typer.Argument(help="A name, a YAML file, openml/s/ID, openml/t/ID, or a data file.")
 ]
-Constraint = Annotated[str | None, typer.Argument(help="1h8c, 10m4c16g, or a name; default: the suite's.")]
+Constraint = Annotated[
+    str | None, typer.Argument(help="1h8c, 10m4c16g, 1h8c1gpu, or a name; default: the suite's.")
+]
 Target = Annotated[str | None, typer.Option(help="The target column, where SUITE is a data file.")]
 Csv = Annotated[
     list[str] | None,
@@ -86,6 +89,14 @@ Metrics = Annotated[
     typer.Option("--metric", "-m", help="Instead of the tasks' own; the first is optimised."),
 ]
 Parallel = Annotated[int | None, typer.Option("--parallel", "-p", help="At most so many jobs at a time.")]
+On = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="NAME",
+        help="Executor that runs the jobs: local, the name of a plug-in, or file.py:Class.",
+    ),
+]
 ResultStore = Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")]
 Seed = Annotated[int, typer.Option(help="The run's seed; each job's follows from it, its task and its fold.")]
 Set = Annotated[list[str] | None, typer.Option("--set", help="framework.key=value")]

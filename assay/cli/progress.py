@@ -80,11 +80,9 @@ class Progress:
             return
         if event.kind == "waiting":
             if not self._quiet:
-                cores = job.constraint.cores
-                say(
-                    f"Waiting for {cores} free core(s): other runs on this machine hold them.",
-                    file=sys.stderr,
-                )
+                limit = job.constraint
+                needed = f"{limit.cores} free core(s)" + (f" and {limit.gpus} GPU(s)" if limit.gpus else "")
+                say(f"Waiting for {needed}: other runs on this machine hold them.", file=sys.stderr)
             return
         if event.kind == "start":
             self.running[job.key] = name

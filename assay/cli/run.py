@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +24,7 @@ from assay.cli.options import (
     Missing,
     NoInstall,
     Offline,
+    On,
     Oversubscribe,
     Parallel,
     RerunStale,
@@ -49,7 +49,7 @@ from assay.errors import ConfigError
 if TYPE_CHECKING:
     from assay.jobs.plan import Plan
     from assay.jobs.row import Row
-    from assay.runs.executors.local import Local
+    from assay.runs.executors.base import Executor
     from assay.runs.run import RunOptions
     from assay.settings import Settings
     from assay.store.store import Store
@@ -86,6 +86,7 @@ def run(
     max_categorical: MaxCategorical = None,
     metric: Metrics = None,
     parallel: Parallel = None,
+    on: On = "local",
     store: ResultStore = STORE,
     seed: Seed = 0,
     set: Set = None,
@@ -111,7 +112,8 @@ def run(
       assay run random_forest bundled 10m2c --task iris --fold 0 --dry-run
     """
     from assay import api
-    from assay.runs.executors.local import Local
+    from assay.runs.executors.base import ExecutorOptions
+    from assay.runs.executors.registry import make_executor
     from assay.runs.run import RunOptions
     from assay.store.store import Store
 
@@ -132,10 +134,9 @@ def run(
     jobs = api.plan(
         known, specs, constraint, tasks=tasks, folds=fold, seed=seed, metrics=metric or [], settings=settings
     )
-    executor = Local(parallel)
-    options = RunOptions(tier, oversubscribe, retry_failed, rerun_stale, not no_install)
-    if not oversubscribe:
-        api.check_plan(jobs)  # before a store is made for nothing
+    executor = make_executor(on, ExecutorOptions(parallel, tier))
+    options = RunOptions(oversubscribe, retry_failed, rerun_stale, not no_install)
+    api.check_plan(jobs, executor.place, options)  # before a store is made for nothing
     if dry_run:
         _show_plan(jobs, store, executor, options, json)
         return
@@ -162,7 +163,7 @@ def find_settings(offline: bool) -> Settings:
 
 
 def run_with_progress(
-    jobs: Plan, store: Store, executor: Local, options: RunOptions, settings: Settings, quiet: bool
+    jobs: Plan, store: Store, executor: Executor, options: RunOptions, settings: Settings, quiet: bool
 ) -> None:
     """Run what is missing of a plan and show how far it is; Ctrl-C says how to go on, and ends with 130."""
     from assay import api
@@ -172,7 +173,7 @@ def run_with_progress(
     known = set() if again else {job.key for job in jobs.jobs} & done
     with Progress(jobs, known, quiet=quiet) as progress:
         try:
-            api.run(jobs, store, executor, settings=settings, tell=progress.tell, **asdict(options))
+            api.run(jobs, store, executor, options, settings=settings, tell=progress.tell)
         except KeyboardInterrupt:
             progress.close()
             say("Stopped. Finished jobs are kept; go on with the same command:", file=sys.stderr)
@@ -200,10 +201,9 @@ def _suite(
     return replace(known, constraints={**known.constraints, **said})
 
 
-def _show_plan(jobs: Plan, store: Path, executor: Local, options: RunOptions, json: bool) -> None:
+def _show_plan(jobs: Plan, store: Path, executor: Executor, options: RunOptions, json: bool) -> None:
     from assay.api import match_store
     from assay.jobs.plan import cost
-    from assay.runs.machine import this_machine
     from assay.runs.run import missing_jobs
     from assay.store.store import Store
 
@@ -213,8 +213,8 @@ def _show_plan(jobs: Plan, store: Path, executor: Local, options: RunOptions, js
         jobs, states = match_store(jobs, opened), opened.states()
     digests = {(spec.name, spec.version): spec.digest() for spec in jobs.frameworks}
     missing = missing_jobs(jobs, states, digests, options)
-    fits = max(1, len(this_machine().cores) // max(1, jobs.constraint.cores))
-    takes = cost(missing, min(executor.workers, fits))
+    place = executor.place
+    takes = cost(missing, min(executor.workers, place.count(place.share(jobs.constraint))))
     if json:
         listed = [
             {"key": j.key, "framework": j.framework, "task": j.task, "repeat": j.repeat, "fold": j.fold}

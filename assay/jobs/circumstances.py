@@ -7,7 +7,16 @@ from typing import Literal
 
 from assay.vocabulary import Role, Start
 
-__all__ = ["Circumstances", "Machine"]
+__all__ = ["Circumstances", "Gpu", "Machine"]
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU: the number of its device node, the name by which CUDA knows it anywhere, and its model."""
+
+    number: int
+    uuid: str
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -20,6 +29,7 @@ class Machine:
     system: str
     processor: str
     python: str
+    gpus: tuple[Gpu, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +46,7 @@ class Circumstances:
         start: `cold` in a process of its own, `warm` forked from a nursery; empty if nothing was started.
         network: whether it could use the network.
         machine: None if nothing was started.
+        cores, gpus: the cores that it used, and the UUIDs of its GPUs.
         neighbours: jobs of the same run that were running when this one started.
         cores_shared: whether its cores could not be claimed for it alone.
         cpu_pressure: share of the time in which some process on the machine waited for a core.
@@ -51,6 +62,8 @@ class Circumstances:
     start: Start | Literal[""] = ""
     network: bool = False
     machine: Machine | None = None
+    cores: tuple[int, ...] = ()
+    gpus: tuple[str, ...] = ()
     neighbours: int = 0
     cores_shared: bool = False
     cpu_pressure: float = 0.0

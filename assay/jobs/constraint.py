@@ -1,4 +1,4 @@
-"""What one job may use: `1h8c`, `10m4c16g`, or a name from a file. Pure."""
+"""What one job may use: `1h8c`, `10m4c16g`, `1h8c1gpu`, or a name from a file. Pure."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ MAX_FILES = 1_000_000
 _BOUNDS = {
     "time_s": ("time", 1000 * 86400, "1000d"),
     "cores": ("cores", 65_536, "65536"),
+    "gpus": ("GPUs", 1024, "1024"),
     "memory_mb": ("memory", GB**3, "1024t"),
     "disk_mb": ("disk", GB**3, "1024t"),
     "max_folds": ("folds", 1_000_000, "1000000"),
@@ -37,7 +38,7 @@ _BOUNDS = {
 _UNITS = {"d": 86400.0, "h": HOUR, "m": 60.0, "s": 1.0}
 # ASCII: elsewhere `\d` is a digit of any script, and `s` also the long s.
 _WRITTEN = re.compile(
-    r"(?P<time>(?:\d+(?:\.\d+)?[dhms])+)(?P<cores>\d+)c(?:(?P<memory>\d+(?:\.\d+)?)g)?",
+    r"(?P<time>(?:\d+(?:\.\d+)?[dhms])+)(?P<cores>\d+)c(?:(?P<memory>\d+(?:\.\d+)?)g)?(?:(?P<gpus>\d+)gpu)?",
     re.IGNORECASE | re.ASCII,
 )
 _TIME = re.compile(r"(\d+(?:\.\d+)?)([dhms])", re.ASCII)
@@ -46,7 +47,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([mgt])i?b?", re.ASCII)
 
 @dataclass(frozen=True)
 class Constraint:
-    """Time, cores, memory and disk of one job, and the leeway beyond its time.
+    """Time, cores, memory, disk and GPUs of one job, and the leeway beyond its time.
 
     `memory_mb` None means a share of the machine, decided and recorded at run time, never part of the
     key. `leeway_s` None means min(time, 1 h). `phase_limits_s` sets limits of phases other than fit.
@@ -64,11 +65,12 @@ class Constraint:
     phase_limits_s: Mapping[str, float] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     max_files: int = MAX_FILES
+    gpus: int = 0
 
     def __post_init__(self) -> None:
         for what in _BOUNDS:
             value = getattr(self, what)
-            if value is not None:
+            if value is not None and (what, value) != ("gpus", 0):
                 self._check(_BOUNDS[what][0], value, what)
         for phase, limit in self.phase_limits_s.items():
             self._check(f"a limit for phase {phase} of", limit, "time_s", unit=" s")
@@ -103,24 +105,28 @@ class Constraint:
     def identity(self) -> dict[str, Any]:
         """Return what goes into a job's key: what the user asked for, never what the machine has."""
         # 60 and 60.0 are one constraint, but not one text: numbers are brought to one type for the key.
-        said: dict[str, Any] = {"time_s": float(self.time_s), "cores": int(self.cores)}
-        said["memory_mb"] = None if self.memory_mb is None else int(self.memory_mb)
-        said["disk_mb"], said["leeway_s"] = int(self.disk_mb), float(self.effective_leeway_s)
+        entries: dict[str, Any] = {"time_s": float(self.time_s), "cores": int(self.cores)}
+        entries["memory_mb"] = None if self.memory_mb is None else int(self.memory_mb)
+        entries["disk_mb"], entries["leeway_s"] = int(self.disk_mb), float(self.effective_leeway_s)
         if self.max_files != MAX_FILES:  # the first version had no such limit, and its keys stay as they were
-            said["max_files"] = int(self.max_files)
+            entries["max_files"] = int(self.max_files)
+        if self.gpus:  # keys of constraints without GPUs are older than this field
+            entries["gpus"] = int(self.gpus)
         if self.phase_limits_s:
-            said["phase_limits_s"] = {
+            entries["phase_limits_s"] = {
                 phase: float(self.phase_limits_s[phase]) for phase in sorted(self.phase_limits_s)
             }
-        return said
+        return entries
 
     def for_task(self, task: str) -> Constraint:
         """Return the constraint with the overrides for this task applied."""
         if not self.tasks:
             return self
-        said = self.tasks.get(task)
+        entries = self.tasks.get(task)
         plain = replace(self, tasks={})
-        return replace(plain, **_fields(said, f"constraint '{self.name}', task {task}")) if said else plain
+        return (
+            replace(plain, **_fields(entries, f"constraint '{self.name}', task {task}")) if entries else plain
+        )
 
 
 KNOWN = {
@@ -158,15 +164,19 @@ def parse_size(text: str | int | float, where: str = "") -> int:
 
 
 def parse_constraint(text: str) -> Constraint:
-    """Understand a constraint as written: time, cores and perhaps memory in GiB."""
+    """Understand a constraint as written: time, cores and perhaps memory in GiB and a number of GPUs."""
     match = _WRITTEN.fullmatch(text.strip())
     if not match:
         raise ConfigError(
-            f"Constraint '{text}' is not understood. Write time, cores and perhaps memory, for example 30s1c, "
-            "1h8c or 10m4c16g; or a name from a constraints file (--constraints FILE)."
+            f"Constraint '{text}' is not understood. Write time, cores and perhaps memory and GPUs, for example "
+            "30s1c, 1h8c, 10m4c16g or 1h8c1gpu; or a name from the suite or from a file (`constraints`).",
+            ["constraints"],
         )
     memory = parse_size(match["memory"] + "g") if match["memory"] else None
-    return Constraint(text.strip(), parse_duration(match["time"]), _int(float(match["cores"])), memory)
+    cores, gpus = _int(float(match["cores"])), _int(float(match["gpus"] or 0))
+    if match["gpus"] and not gpus:
+        raise ConfigError(f"Constraint '{text}' asks for 0 GPUs. Leave them out, or give at least 1.")
+    return Constraint(text.strip(), parse_duration(match["time"]), cores, memory, gpus=gpus)
 
 
 def read_constraint(
@@ -174,10 +184,10 @@ def read_constraint(
 ) -> Constraint:
     """Return the constraint that `text` means: a name from a file, one of AMLB's, or as written."""
     if named and text in named:
-        said = _fields(named[text], f"{where or 'constraints'}, {text}")
-        if "time_s" not in said or "cores" not in said:
+        entries = _fields(named[text], f"{where or 'constraints'}, {text}")
+        if "time_s" not in entries or "cores" not in entries:
             raise ConfigError(f"Constraint '{text}'{_at(where)} needs at least 'time' and 'cores'.")
-        return Constraint(name=text, **said)
+        return Constraint(name=text, **entries)
     if text.lower() in KNOWN:
         return KNOWN[text.lower()]
     try:
@@ -194,6 +204,7 @@ _PHASES = tuple(phase for phase in LIMITED if phase != "fit")
 _READ: Mapping[str, tuple[str, Callable[[Any, str], Any]]] = {
     "time": ("time_s", parse_duration),
     "cores": ("cores", lambda value, where: _whole(value, "cores", where)),
+    "gpus": ("gpus", lambda value, where: _whole(value, "gpus", where)),
     "memory": ("memory_mb", parse_size),
     "disk": ("disk_mb", parse_size),
     "files": ("max_files", lambda value, where: _whole(value, "files", where)),
@@ -202,9 +213,9 @@ _READ: Mapping[str, tuple[str, Callable[[Any, str], Any]]] = {
 }
 
 
-def _fields(said: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _fields(entries: Mapping[str, Any], where: str) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for key, value in _mapping(said, where, "keys such as time and cores").items():
+    for key, value in _mapping(entries, where, "keys such as time and cores").items():
         if key in _READ:
             name, read = _READ[key]
             out[name] = read(value, f"{where}, {key}")
@@ -219,27 +230,27 @@ def _fields(said: Mapping[str, Any], where: str) -> dict[str, Any]:
     return out
 
 
-def _phases(said: Any, where: str) -> dict[str, float]:
-    for phase in _mapping(said, where, "phases such as start and predict"):
+def _phases(entries: Any, where: str) -> dict[str, float]:
+    for phase in _mapping(entries, where, "phases such as start and predict"):
         if phase == "fit":
             raise ConfigError(f"{where}: the limit of fit is time plus leeway. Set those instead.")
         if phase not in _PHASES:
             raise ConfigError(f"Unknown phase '{phase}' in {where}. {suggest(str(phase), _PHASES)}")
-    return {phase: parse_duration(limit, f"{where}, {phase}") for phase, limit in said.items()}
+    return {phase: parse_duration(limit, f"{where}, {phase}") for phase, limit in entries.items()}
 
 
-def _tasks(said: Any, where: str) -> dict[str, Mapping[str, Any]]:
+def _tasks(entries: Any, where: str) -> dict[str, Mapping[str, Any]]:
     """Check the overrides by task now, not when the first of these tasks is planned."""
-    for task, own in _mapping(said, where, "task names").items():
-        if "tasks" in _fields(own, f"{where}, {task}"):
+    for task, overrides in _mapping(entries, where, "task names").items():
+        if "tasks" in _fields(overrides, f"{where}, {task}"):
             raise ConfigError(f"{where}, {task}: 'tasks' stands inside a task. Move it up.")
-    return dict(said)
+    return dict(entries)
 
 
-def _mapping(said: Any, where: str, what: str) -> Mapping[Any, Any]:
-    if not isinstance(said, Mapping):
-        raise ConfigError(f"{where}: expected {what}, got {said!r}.")
-    return said
+def _mapping(entries: Any, where: str, what: str) -> Mapping[Any, Any]:
+    if not isinstance(entries, Mapping):
+        raise ConfigError(f"{where}: expected {what}, got {entries!r}.")
+    return entries
 
 
 def _whole(value: Any, what: str, where: str) -> int:

@@ -26,7 +26,8 @@ class AttemptFolder:
         self.out = path / "out"
         self.tmp = path / "tmp"
         self.log = path / "log.txt"
-        self.lock = path / "lock"
+        self.claim = path / "claim"  # held by the coordinator
+        self.lock = path / "lock"  # held by the supervisor
         self.outcome = path / "outcome.json"
         self.verdict = path / "verdict.json"
 

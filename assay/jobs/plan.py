@@ -62,7 +62,7 @@ def plan_jobs(
     _refuse_twins(tasks)
     chosen = [_folds(task, constraint, folds) for task in tasks]
     if not any(chosen):
-        raise ConfigError(_why_nothing(tasks, constraint, folds))
+        raise ConfigError(_why_nothing(tasks, constraint, folds), ["folds"])
     limits = [constraint.for_task(task.name) for task in tasks]
     groups = [
         [
@@ -136,7 +136,7 @@ def _why_nothing(tasks: Sequence[Task], constraint: Constraint, folds: Collectio
     if folds is None or not there:
         return f"No fold is left to run: task '{tasks[0].name}' has none."
     asked = ", ".join(map(str, sorted(folds))) or "none"
-    return f"No fold is left to run: --fold asks for {asked}, there are {there[0]} to {there[-1]}."
+    return f"No fold is left to run: `folds` asks for {asked}, there are {there[0]} to {there[-1]}."
 
 
 def cost(jobs: Sequence[Job], parallel: int) -> Cost:

@@ -13,7 +13,8 @@ from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
 from assay.jobs.row import Row
 from assay.results.judge import phase_limits
-from assay.store.store import Store, is_held
+from assay.store.locks import is_held
+from assay.store.store import Store
 
 __all__ = ["Explanation", "explain"]
 

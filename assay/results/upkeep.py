@@ -17,7 +17,8 @@ from assay.jobs.folder import AttemptFolder, JobFolder, StoreFolder
 from assay.jobs.job import Job
 from assay.jobs.row import Row
 from assay.results.judge import judge, judge_attempt, predictions_digest
-from assay.store.store import State, Store, is_held
+from assay.store.locks import is_held
+from assay.store.store import State, Store
 
 __all__ = ["Merged", "Rebuilt", "merge", "rebuild", "verify"]
 

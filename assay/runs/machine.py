@@ -1,31 +1,27 @@
-"""What this machine is and can enforce, and the cores that are claimed on it, machine-wide."""
+"""What this machine is, what it can give to a job, and what it can enforce."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import os
-import platform
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+import sys
 from pathlib import Path
 
 from assay.errors import ConfigError
 from assay.jobs.circumstances import Machine
 from assay.jobs.constraint import Constraint
+from assay.runs.gpus import find_gpus
 from assay.runs.sandbox.cgroup import ROOT, find_cgroup
 from assay.runs.sandbox.landlock import abi
 from assay.runs.sandbox.strict import NAMESPACES
 from assay.vocabulary import Tier
 
 __all__ = [
-    "CoreClaim",
     "check_possible",
     "choose_tier",
-    "claim_cores",
     "memory_share_mb",
     "strict_problem",
     "this_machine",
@@ -35,13 +31,15 @@ __all__ = [
 @functools.cache
 def this_machine() -> Machine:
     """Look at this machine: cores we may use, memory within any limit set around us."""
+    kernel = os.uname()
     return Machine(
         cores=tuple(sorted(os.sched_getaffinity(0))),
         memory_mb=_memory_mb(),
-        host=platform.node(),
-        system=f"{platform.system()} {platform.release()}",
+        host=kernel.nodename,
+        system=f"{kernel.sysname} {kernel.release}",
         processor=_processor(),
-        python=platform.python_version(),
+        python=sys.version.split()[0],
+        gpus=find_gpus(),
     )
 
 
@@ -58,7 +56,7 @@ def _processor() -> str:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    return platform.machine()
+    return os.uname().machine
 
 
 def memory_share_mb(constraint: Constraint, machine: Machine) -> int:
@@ -72,20 +70,31 @@ def memory_share_mb(constraint: Constraint, machine: Machine) -> int:
     return int((machine.memory_mb - reserve) * min(1.0, constraint.cores / len(machine.cores)))
 
 
-def check_possible(constraint: Constraint, machine: Machine) -> None:
-    """Refuse a constraint this machine cannot give."""
-    remedy = (
-        "Choose a smaller constraint, or say --oversubscribe to run it with what is here (rows will say so)."
-    )
+def check_possible(constraint: Constraint, machine: Machine, oversubscribe: bool = False) -> None:
+    """Refuse a constraint this machine cannot give; with `oversubscribe`, only where it lacks GPUs.
+
+    Half the cores make a job slower. Without its GPU, a job would do something else than what was asked for.
+    """
+    if constraint.gpus > len(machine.gpus):
+        has = f"has {len(machine.gpus)}" if machine.gpus else "has none"
+        raise ConfigError(
+            f"Constraint '{constraint.name}' asks for {constraint.gpus} GPU(s), this machine {has}. Choose a "
+            "constraint with fewer, or run it on a machine that has them. `assay doctor` shows those that are found."
+        )
+    if oversubscribe:
+        return
+    remedy = "Choose a smaller constraint, or use `oversubscribe=True` to run it with what is here (rows will say so)."
     if constraint.cores > len(machine.cores):
         raise ConfigError(
             f"Constraint '{constraint.name}' asks for {constraint.cores} cores, this machine has "
-            f"{len(machine.cores)}. {remedy}"
+            f"{len(machine.cores)}. {remedy}",
+            ["oversubscribe"],
         )
     if constraint.memory_mb is not None and constraint.memory_mb > machine.memory_mb:
         raise ConfigError(
             f"Constraint '{constraint.name}' asks for {constraint.memory_mb} MB of memory, this machine has "
-            f"{machine.memory_mb} MB. {remedy}"
+            f"{machine.memory_mb} MB. {remedy}",
+            ["oversubscribe"],
         )
 
 
@@ -126,73 +135,3 @@ def choose_tier(requested: str = "auto") -> Tier:
     if requested == "landlock":
         raise ConfigError("This kernel has no Landlock (it came with Linux 5.13). See `assay doctor`.")
     return "plain"
-
-
-# --- cores ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CoreClaim:
-    """Cores that are ours until the descriptors are closed, by us and by whoever inherited them."""
-
-    cores: tuple[int, ...]
-    descriptors: tuple[int, ...]
-
-    def close(self) -> None:
-        """Give up our hold; a supervisor that inherited the descriptors keeps its own."""
-        for descriptor in self.descriptors:
-            os.close(descriptor)
-
-
-def claim_cores(count: int, machine: Machine, folder: Path) -> CoreClaim | None:
-    """Claim cores by one lock each in a folder, or return None when not enough are free.
-
-    Hyper-thread siblings go together where there is a choice.
-    """
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(parents=True)
-        folder.chmod(0o1777)
-    held: dict[int, int] = {}
-    for core in machine.cores:
-        descriptor = _try_lock(folder / f"{core}.lock")
-        if descriptor is not None:
-            held[core] = descriptor
-    if len(held) < count:
-        for descriptor in held.values():
-            os.close(descriptor)
-        return None
-    chosen = _together(list(held), count)
-    for core in set(held) - set(chosen):
-        os.close(held[core])
-    return CoreClaim(tuple(chosen), tuple(held[core] for core in chosen))
-
-
-def _try_lock(path: Path) -> int | None:
-    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-    try:
-        try:
-            # Without O_CREAT, which is refused for another user's file in a shared folder.
-            descriptor = os.open(path, flags)
-        except FileNotFoundError:
-            descriptor = os.open(path, flags | os.O_CREAT, 0o666)
-    except OSError:
-        return None
-    with contextlib.suppress(OSError):
-        os.fchmod(descriptor, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-def _together(free: Sequence[int], count: int) -> list[int]:
-    """Choose cores so that whole hyper-thread groups are used before parts of others."""
-    groups: dict[str, list[int]] = {}
-    for core in free:
-        path = Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
-        name = path.read_text(encoding="ascii").strip() if path.exists() else str(core)
-        groups.setdefault(name, []).append(core)
-    ordered = [core for group in sorted(groups.values(), key=lambda g: (-len(g), g)) for core in group]
-    return sorted(ordered[:count])

@@ -10,9 +10,10 @@ import tarfile
 from pathlib import Path
 
 from assay.errors import StoreError
-from assay.files import Walk, has_link, open_regular, read_bytes, read_json
+from assay.files import Walk, has_link, open_regular, read_bytes
 from assay.jobs.folder import AttemptFolder
-from assay.runs.launch import Launch
+from assay.runs.launch import Launch, read_launch
+from assay.runs.roots import given_roots
 
 __all__ = ["pack", "shell"]
 
@@ -20,13 +21,13 @@ LONGEST_NAME = 3000
 LARGEST_FILE = 4 * 2**30
 
 
-def read_launch(folder: AttemptFolder) -> Launch:
-    """Return how an attempt was started."""
+def _launch_of(folder: AttemptFolder) -> Launch:
+    """Return how an attempt was started; paths of this store are where it lies now."""
     if not folder.attempt.exists():
         raise StoreError(
             f"Job {folder.key} was never started, so there is nothing to show. `assay explain` says why."
         )
-    return read_json(folder.attempt, folder.root).then(Launch.from_json).get()
+    return read_launch(folder, given_roots(os.environ))
 
 
 def shell(folder: AttemptFolder, scratch: Path, command: tuple[str, ...] = ()) -> int:
@@ -36,7 +37,7 @@ def shell(folder: AttemptFolder, scratch: Path, command: tuple[str, ...] = ()) -
     """
     from assay.runs.sandbox.strict import bubblewrap_arguments, inside
 
-    launch = read_launch(folder)
+    launch = _launch_of(folder)
     for name in ("out", "tmp"):
         (scratch / name).mkdir(parents=True, exist_ok=True)
     (scratch / "job.json").write_bytes(read_bytes(folder.job, folder.root).get())
@@ -64,7 +65,7 @@ def pack(folder: AttemptFolder, target: Path) -> Path:
     Data and code are taken from the store, by the names that `attempt.json` has for them: its paths may be another
     machine's, or name something that nobody meant to send.
     """
-    launch = read_launch(folder)
+    launch = _launch_of(folder)
     store = folder.root.parent
     top = f"assay-job-{folder.key[:10]}"
     data = {
@@ -90,16 +91,16 @@ def _add_tree(archive: tarfile.TarFile, root: Path, name: str, trusted: Path) ->
         return
     parts = [name]
     archive.addfile(_member(name, tarfile.DIRTYPE, 0o755))
-    for found in Walk(root, enter=parts.append, leave=lambda *_: _drop_last(parts)):
-        inside = "/".join([*parts, found.name])
+    for entry in Walk(root, enter=parts.append, leave=lambda *_: _drop_last(parts)):
+        inside = "/".join([*parts, entry.name])
         if len(inside) > LONGEST_NAME or "__pycache__" in inside:
             continue
-        if stat.S_ISDIR(found.state.st_mode):
+        if stat.S_ISDIR(entry.state.st_mode):
             archive.addfile(_member(inside, tarfile.DIRTYPE, 0o755))
-        elif stat.S_ISREG(found.state.st_mode):
+        elif stat.S_ISREG(entry.state.st_mode):
             with contextlib.suppress(OSError):
                 descriptor = os.open(
-                    found.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=found.folder
+                    entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=entry.folder
                 )
                 _add(archive, descriptor, inside)
 

@@ -2,44 +2,41 @@
 
 Every executor starts this same command on an attempt's folder. It writes `outcome.json` last, with a rename;
 an attempt without it did not happen. Ended by a signal, or with its parent gone, it kills the child and writes
-nothing: the job is simply tried again. Exit codes: 0 facts written, 3 interrupted, 4 could not write.
+nothing: the job is simply tried again. It takes the attempt's lock and claims its cores by itself, and keeps both as
+long as it lives. Exit codes: `assay.runs.exit_codes`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
-import selectors
 import signal
 import stat
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
-from assay.files import Measure, Walk, read_json, remove_tree, write_json
+from assay.files import Walk, remove_tree, write_json
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts
-from assay.runs.launch import Launch
-from assay.runs.log import CutLog
-from assay.runs.sandbox import Sandbox, Streams, make_sandbox
+from assay.runs.attempt import Attempt
+from assay.runs.devices import Devices, wait_for_devices
+from assay.runs.exit_codes import CANNOT_WRITE, INTERRUPTED, NOT_OURS, WROTE_FACTS
+from assay.runs.launch import Launch, read_launch
+from assay.runs.machine import this_machine
+from assay.runs.roots import given_roots
+from assay.runs.sandbox.base import Streams
 from assay.runs.sandbox.spawn import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
-from assay.runs.watch import Disturbance, MemoryTrace, PhaseClock
+from assay.runs.watch import Disturbance
+from assay.store.locks import hold_attempt
 
 __all__ = ["main", "supervise"]
 
-REPORT_BYTES = 4 * 2**20
-REPORT_DEPTH = 20
-SAMPLE_S = {True: 0.25, False: 0.05}  # hard memory is only reported; watched memory must be watched closely
-DISK_SLICE_S, DISK_PAUSE_S = 0.01, 0.04  # a fifth of a core while a large tree is measured
-LAST_MEASURE_S = 60.0
-INTERRUPTED, CANNOT_WRITE = 3, 4
 CANNOT_WRITE_FOR = (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.ENOENT)
 
 
@@ -47,183 +44,39 @@ class Interrupted(BaseException):
     """A signal asked the supervisor to end."""
 
 
-class Attempt:
-    """One supervised child, from start to facts."""
-
-    def __init__(self, folder: AttemptFolder, launch: Launch) -> None:
-        self.folder = folder
-        self.launch = launch
-        self.sandbox: Sandbox = make_sandbox(launch, folder.path)
-        self.clock = PhaseClock(launch.limits_s)
-        self.memory = MemoryTrace()
-        self.log = CutLog(folder.log)
-        self.stopped_for = ""
-        self.disk_peak = 0.0
-        self.files_peak = 0
-        self.processes_peak = 0
-        self.cpu_s = 0.0
-        self._next_sample = 0.0
-        self._next_disk = 0.0
-        self._measure: Measure | None = None
-        self._measured_s = 0.0
-
-    def watch(self, pid: int, output: int, phases: int) -> None:
-        """Follow the child until it ends or passes a limit."""
-        with selectors.DefaultSelector() as selector:
-            pidfd = os.pidfd_open(pid)
-            selector.register(pidfd, selectors.EVENT_READ, "exit")
-            selector.register(output, selectors.EVENT_READ, "output")
-            selector.register(phases, selectors.EVENT_READ, "phases")
-            try:
-                while not self.stopped_for:
-                    ready = {key.data for key, _ in selector.select(self._pause())}
-                    if "output" in ready and not self._read_log(output):
-                        selector.unregister(output)
-                    if "phases" in ready:
-                        self._read_phases(phases)
-                    if "exit" in ready:
-                        return
-                    self._look()
-            finally:
-                os.close(pidfd)
-
-    def _pause(self) -> float:
-        now = time.monotonic()
-        return max(0.0, min(self.clock.left_s, self._next_sample - now, self._next_disk - now, 1.0))
-
-    def _read_log(self, output: int) -> bool:
-        data = _read(output)
-        if data:
-            self.log.add(data)
-        return data != b""
-
-    def _read_phases(self, phases: int) -> None:
-        data = _read(phases)
-        if data and self.clock.hear(data):
-            self._next_sample = 0.0
-
-    def _look(self) -> None:
-        """Check every limit that is due."""
-        now = time.monotonic()
-        if self.clock.left_s <= 0:
-            self.stopped_for = "time"
-        if now >= self._next_sample:
-            self._sample()
-            # Often at first, so that short jobs are seen too; later the interval grows where that is safe.
-            calm = 1.0 if self.sandbox.hard_memory and self.clock.elapsed_s > 30 else 0.0
-            self._next_sample = time.monotonic() + max(SAMPLE_S[self.sandbox.hard_memory], calm)
-        if now >= self._next_disk:
-            self._next_disk = time.monotonic() + self._measure_disk(DISK_SLICE_S)
-
-    def _sample(self) -> None:
-        sample = self.sandbox.sample()
-        self.memory.add(self.clock.elapsed_s, sample.memory_mb)
-        self.processes_peak = max(self.processes_peak, sample.processes)
-        self.cpu_s = max(self.cpu_s, sample.cpu_s)
-        if not self.sandbox.hard_memory:
-            if sample.memory_mb > self.launch.memory_mb:
-                self.stopped_for = "memory"
-            elif sample.processes > self.launch.processes:
-                self.stopped_for = "processes"
-
-    def _measure_disk(self, seconds: float) -> float:
-        """Go on measuring what the child wrote for about `seconds`; return how long to wait before the next look.
-
-        A tree of many files is measured in many slices, because a limit on time may be due between two of them.
-        """
-        began = time.monotonic()
-        measure = self._measure or Measure(self.folder.out, self.folder.tmp)
-        is_whole = measure.advance(seconds)
-        self.disk_peak = max(self.disk_peak, measure.megabytes)
-        self.files_peak = max(self.files_peak, measure.files)
-        if measure.megabytes > self.launch.disk_mb:
-            self.stopped_for = "disk"
-        elif measure.files > self.launch.files:
-            self.stopped_for = "files"
-        self._measure = None if is_whole else measure
-        self._measured_s += time.monotonic() - began
-        if not is_whole:
-            return DISK_PAUSE_S
-        took, self._measured_s = self._measured_s, 0.0
-        return max(0.5, 10 * took)
-
-    def finish(self, exit_status: int, output: int, phases: int, left_behind: int) -> Facts:
-        """Collect the facts after everybody is dead."""
-        self._read_phases(phases)
-        while data := _read(output):
-            self.log.add(data)
-        self.clock.stop()
-        self.log.close()
-        if not self.stopped_for:
-            self._measure = None  # now that nobody writes any more, from the beginning
-            self._measure_disk(LAST_MEASURE_S)
-        report, problem = _read_report(self.folder.out / "report.json")
-        code, signal_number = _meaning(exit_status, through_bubblewrap=self.launch.tier == "strict")
-        return Facts(
-            enforcement=self.launch.tier,
-            blindness=self.sandbox.blindness,
-            phase=self.clock.phase,
-            phases=dict(self.clock.seconds),
-            wall_s=sum(self.clock.seconds.values()),
-            exit_code=code,
-            signal=signal_number,
-            stopped_for=self.stopped_for,
-            oom_kills=self.sandbox.oom_kills(),
-            memory_limit_mb=self.launch.memory_mb,
-            memory_peak_mb=round(self.memory.peak_mb, 2),
-            memory_cgroup_peak_mb=self.sandbox.peak_mb(),
-            memory_samples=tuple(self.memory.points),
-            cpu_s=max(self.cpu_s, self.sandbox.sample().cpu_s),
-            disk_peak_mb=round(self.disk_peak, 2),
-            files_peak=self.files_peak,
-            files_limit=self.launch.files,
-            processes_peak=self.processes_peak,
-            process_limit_hits=self.sandbox.process_limit_hits(),
-            left_behind=left_behind,
-            log_bytes=self.log.seen,
-            log_cut=self.log.is_cut,
-            report=report,
-            report_problem=problem,
-            setup_problem=self._setup_problem(code, signal_number),
-        )
-
-    def _setup_problem(self, code: int | None, signal_number: int | None) -> str:
-        """Tell a sandbox that did not come up from a framework that failed."""
-        if self.launch.tier != "strict" or self.clock.phase != "start" or self.stopped_for:
-            return ""
-        if code == 0 or signal_number is not None:
-            return ""
-        first = self.log.first_line
-        return f"The sandbox could not start: {first}" if first.startswith("bwrap: ") else ""
-
-
-def _read(descriptor: int) -> bytes | None:
-    """Return what is there, b"" at the end, None when there is nothing now."""
-    try:
-        return os.read(descriptor, 1 << 18)
-    except BlockingIOError:
-        return None
-
-
-def _read_report(path: Path) -> tuple[dict[str, Any], str]:
-    """Return the child's report, or nothing and what is wrong with it; of too deep a report, what is not too deep."""
-    found = read_json(path, path.parent, REPORT_BYTES, REPORT_DEPTH, cut=True)
-    if found.value is not None:
-        return found.value, ""
-    return {}, "" if found.is_missing else f"report.json {found.problem}"
-
-
-def _meaning(status: int, through_bubblewrap: bool) -> tuple[int | None, int | None]:
-    """Return (exit code, signal) of a wait status; bubblewrap passes a signal on as 128 + n."""
-    if os.WIFSIGNALED(status):
-        return None, os.WTERMSIG(status)
-    code = os.waitstatus_to_exitcode(status)
-    return (code, code - 128) if through_bubblewrap and 128 < code < 160 else (code, None)
-
-
 def supervise(folder: AttemptFolder) -> Facts:
     """Run the attempt described in its folder and return what happened."""
-    launch = read_json(folder.attempt).then(Launch.from_json).get()
+    launch = read_launch(folder, given_roots(os.environ))
+    if problem := _lack(launch):
+        return Facts(launch.tier, "", setup_problem=problem, circumstances=launch.circumstances)
+    with _devices(launch) as devices:
+        return _supervise(folder, replace(launch, cores=devices.cores, gpus=devices.gpus))
+
+
+def _lack(launch: Launch) -> str:
+    """Return what this machine can never give the attempt, so that nobody waits for it for ever."""
+    machine = this_machine()
+    needed = {"cores": 0 if launch.cores_shared else launch.n_cores, "GPUs": launch.n_gpus}
+    there = {"cores": len(machine.cores), "GPUs": len(machine.gpus)}
+    lacking = [
+        f"{count} {what} (it has {there[what]})" for what, count in needed.items() if count > there[what]
+    ]
+    return f"{machine.host} cannot give it {' and '.join(lacking)}." if lacking and not launch.cores else ""
+
+
+@contextlib.contextmanager
+def _devices(launch: Launch) -> Iterator[Devices]:
+    """Hold the devices of an attempt: those it was given, else as many of this machine's as it may use."""
+    machine = this_machine()
+    if launch.cores:
+        yield Devices(launch.cores, launch.gpus)
+        return
+    n_cores = 0 if launch.cores_shared else launch.n_cores
+    with wait_for_devices(n_cores, launch.n_gpus, machine, Path(launch.roots["locks"])) as claimed:
+        yield Devices(claimed.cores or machine.cores[: launch.n_cores], claimed.gpus)
+
+
+def _supervise(folder: AttemptFolder, launch: Launch) -> Facts:
     for path in (folder.out, folder.tmp):
         path.mkdir(exist_ok=True)
     disturbance, started = Disturbance(), datetime.now(UTC)
@@ -241,7 +94,13 @@ def supervise(folder: AttemptFolder) -> Facts:
         _remove_partials(folder.out)
         for descriptor in (output, output_end, phases, phases_end):
             os.close(descriptor)
-    circumstances = replace(disturbance.add_to(launch.circumstances), cores_shared=launch.cores_shared)
+    circumstances = replace(
+        disturbance.add_to(launch.circumstances),
+        machine=this_machine(),
+        cores=launch.cores,
+        gpus=tuple(gpu.uuid for gpu in launch.gpus),
+        cores_shared=launch.cores_shared,
+    )
     ended = datetime.now(UTC)
     return replace(
         facts, started_at=started.isoformat(), ended_at=ended.isoformat(), circumstances=circumstances
@@ -250,10 +109,10 @@ def supervise(folder: AttemptFolder) -> Facts:
 
 def _remove_partials(out: Path) -> None:
     """Remove files that a child was writing when it was killed: the contract renames a file when it is whole."""
-    for found in Walk(out):
-        if found.name.endswith(".partial") and stat.S_ISREG(found.state.st_mode):
+    for entry in Walk(out):
+        if entry.name.endswith(".partial") and stat.S_ISREG(entry.state.st_mode):
             with contextlib.suppress(OSError):
-                os.unlink(found.name, dir_fd=found.folder)
+                os.unlink(entry.name, dir_fd=entry.folder)
 
 
 def _follow(attempt: Attempt, streams: Streams, output: int, phases: int) -> Facts:
@@ -284,7 +143,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Supervise the attempt folder named on the command line; a second word is a lock descriptor to keep."""
+    """Supervise the attempt folder named on the command line."""
     words = sys.argv[1:] if arguments is None else arguments
     folder = AttemptFolder(Path(words[0]).absolute())
     parent = os.getppid()
@@ -296,10 +155,10 @@ def main(arguments: list[str] | None = None) -> int:
         prctl(PR_SET_DUMPABLE, 0)
     if os.getppid() != parent:
         return INTERRUPTED
-    if len(words) < 2:  # started by hand or by a cluster: take the lock ourselves
-        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     try:
+        if hold_attempt(folder) is None:  # else held until this process ends
+            print(f"supervise: {folder.path} is held, has ended, or has a successor", file=sys.stderr)
+            return NOT_OURS
         facts = supervise(folder)
         write_json(folder.outcome, facts.to_json())
     except Interrupted:
@@ -309,7 +168,7 @@ def main(arguments: list[str] | None = None) -> int:
         if error.errno not in CANNOT_WRITE_FOR:
             raise
         return CANNOT_WRITE
-    return 0
+    return WROTE_FACTS
 
 
 if __name__ == "__main__":

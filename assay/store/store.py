@@ -1,17 +1,15 @@
 """Folders as the truth, an SQLite index beside them: claim, finish, resume.
 
-A job is claimed in the index and held by a lock on its attempt's folder. The lock dies with the supervisor, so
-a claim without a holder is free again, whatever was killed.
+A job is claimed in the index and held by locks in its attempt's folder (`assay.store.locks`). They die with their
+holders, so a claim without a holder is free again, whatever was killed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import gc
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,9 +22,10 @@ from assay.files import read_json, remove_tree, write_json
 from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.job import Job
 from assay.jobs.row import Row, row_reader
+from assay.store.locks import hold_claim, is_held, unheld
 from assay.store.schema import connect
 
-__all__ = ["Claim", "State", "Store", "check_there", "explained", "is_held", "no_collection"]
+__all__ = ["Claim", "State", "Store", "check_there", "explained", "no_collection"]
 
 FORMAT = 1
 OURS = ("folds", "truth", "tasks", "jobs", "code", "index.sqlite", "assay-store.json", ".assay-store.json.")
@@ -44,7 +43,7 @@ class State:
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to make one attempt; `lock` is a descriptor to be handed to the supervisor and closed."""
+    """The right to make one attempt, which lasts until the descriptor `lock` is closed."""
 
     job: Job
     folder: AttemptFolder
@@ -60,7 +59,7 @@ class Store:
         if not self.folder.format.exists():
             if not create:
                 raise StoreError(
-                    f"There is no store at {self.folder.root}. Run something first, or give --store DIR."
+                    f"There is no store at {self.folder.root}. Run something first, or name another folder."
                 )
             self._create()
         elif (found := _format(self.folder)) != FORMAT:
@@ -80,15 +79,13 @@ class Store:
         with explained(root):
             # What another process is making at this moment is no stranger's.
             if root.is_dir() and any(not path.name.startswith(OURS) for path in root.iterdir()):
-                raise StoreError(
-                    f"{root} is not empty and is no store. Give --store an empty or a new folder."
-                )
+                raise StoreError(f"{root} is not empty and is not a store. Choose an empty or a new folder.")
             for path in (root, self.folder.folds, self.folder.truth, self.folder.tasks, root / "jobs"):
                 try:
                     path.mkdir(parents=True, exist_ok=True)
                 except (FileExistsError, NotADirectoryError):
                     raise StoreError(
-                        f"No store can be made at {root}: a file is in its place. Give --store a new folder."
+                        f"No store can be made at {root}: a file is in its place. Choose another folder."
                     ) from None
             # The truth and other folds lie here: not for other users of the machine.
             root.chmod(0o700)
@@ -158,30 +155,26 @@ class Store:
             folder = self.folder.job(job.key)
             if state == "done" and not again:
                 return None
-            if state == "running":
-                current = folder.attempt(number)
-                if is_held(current):
+            attempts = folder.attempts()
+            with unheld(attempts[-1]) if attempts else contextlib.nullcontext(True) as is_free:
+                if not is_free:
                     return None
-                if current.is_complete and not again:
+                if state == "running" and folder.attempt(number).is_complete and not again:
                     return None  # finished, but not yet judged: `unjudged` finds it
-            taken = [attempt.number for attempt in folder.attempts()]
-            attempt = folder.attempt(max([number, *taken], default=0) + 1)
-            attempt.path.mkdir(parents=True)
+                attempt = folder.attempt(max(number, attempts[-1].number if attempts else 0) + 1)
+                attempt.path.mkdir(parents=True)
+                lock = hold_claim(attempt)
             if not folder.job.exists():
                 write_json(folder.job, job.to_json())
-            lock = os.open(attempt.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            fcntl.flock(
-                lock, fcntl.LOCK_EX
-            )  # the folder is new: only an onlooker's `is_held` can be in the way
             db.execute(
                 "UPDATE jobs SET state = 'running', attempt = ? WHERE key = ?", (attempt.number, job.key)
             )
         return Claim(job, attempt, lock)
 
     def release(self, claim: Claim) -> None:
-        """Give a job back without a result: its attempt leaves no trace."""
-        remove_tree(claim.folder.path)
-        with self.transaction() as db:
+        """Give a job back without a result: its attempt leaves no trace. No supervisor may have been asked for."""
+        with self.transaction() as db:  # nobody claims the job while its folder goes
+            remove_tree(claim.folder.path)
             # A job that was done before has its row, and the attempt that is in it, again.
             db.execute(
                 "UPDATE jobs SET state = CASE WHEN row IS NULL THEN 'pending' ELSE 'done' END, "
@@ -296,21 +289,6 @@ def _row_of(key: Any, text: Any) -> Row:
     if row.key != key:
         raise ValueError(f"the key is {row.key[:40]!r}")
     return row
-
-
-def is_held(folder: AttemptFolder) -> bool:
-    """Whether a living process holds the attempt."""
-    try:
-        descriptor = os.open(folder.lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two onlookers do not see each other
-        return False
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
 
 
 def _format(folder: StoreFolder) -> Any:

@@ -142,13 +142,16 @@ class _Run:
     def run(self, spec: FrameworkSpec, name: str) -> Store:
         """Run one framework, installed first if need be, on all tasks of its types, in a store of its own."""
         from assay import api
-        from assay.runs.executors.local import Local
+        from assay.runs.executors.base import ExecutorOptions
+        from assay.runs.executors.registry import make_executor
+        from assay.runs.run import RunOptions
         from assay.store.store import Store
 
         jobs = api.plan(self.suite, [spec], self.constraint, tasks=self.tasks)
-        api.check_plan(jobs)  # before a store is made for nothing
+        executor = make_executor("local", ExecutorOptions(1, self.tier))
+        api.check_plan(jobs, executor.place, RunOptions())  # before a store is made for nothing
         store = Store(self.folder / name)
-        api.run(jobs, store, Local(1), tier=self.tier, tell=self.tell)
+        api.run(jobs, store, executor, tell=self.tell)
         return store
 
     def compare(self, spec: FrameworkSpec, trials: Sequence[Trial]) -> list[Trial]:

@@ -37,10 +37,10 @@ from assay.results.matrices import read_job_matrices
 from assay.results.rescore import rescore
 from assay.results.traces import read_traces
 from assay.results.upkeep import merge, rebuild, verify
+from assay.runs.attempt import _read_report
 from assay.runs.folds import Folds, read_truth
 from assay.runs.launch import Launch
 from assay.runs.shell import pack
-from assay.runs.supervise import _read_report
 from assay.settings import Settings
 from assay.store.store import Store
 from assay.suites.suite import Suite, read_suite

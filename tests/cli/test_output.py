@@ -62,7 +62,7 @@ def test_a_file_that_cannot_be_written_is_refused_first(tmp_path: Path) -> None:
 
 def make_event(kind: str, key: str = "k1", **row: Any) -> Event:
     job: Any = SimpleNamespace(
-        key=key, framework="tree", task="iris", fold=2, repeat=1, constraint=SimpleNamespace(cores=4)
+        key=key, framework="tree", task="iris", fold=2, repeat=1, constraint=SimpleNamespace(cores=4, gpus=0)
     )
     return Event(kind, job, row)
 

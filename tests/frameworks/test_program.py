@@ -35,7 +35,7 @@ def run(
     """Run a program beside the constant predictor; return rows by framework and task."""
     store = Store(root / "store")
     jobs = api.plan(Suite("small", TASKS), [spec, find_framework("constant")], "30s1c", settings=settings)
-    api.run(jobs, store, Local(1), tier=tier, settings=settings)
+    api.run(jobs, store, Local(1, tier), settings=settings)
     return {(row.framework, row.task): row for row in store.rows()}
 
 
@@ -55,7 +55,7 @@ def test_a_program_in_shell_and_awk_scores_as_the_constant_predictor(
     for task in ("breast_cancer", "iris", "diabetes"):
         row, constant = rows["program", task], rows["constant", task]
         assert row.status == "ok", row.message
-        assert row.scores == pytest.approx(constant["scores"], rel=1e-9)
+        assert row.scores == pytest.approx(constant.scores, rel=1e-9)
         assert row.models_count == 0 and not row.notes
         assert set(row.phases) == {"start", "load", "fit", "predict", "end"}
 
@@ -84,7 +84,7 @@ def test_the_r_child_of_the_page_honours_the_contract(tmp_path: Path, shared_set
     for task in ("breast_cancer", "iris", "diabetes"):
         row, constant = rows["r_prior", task], rows["constant", task]
         assert row.status == "ok", row.message
-        assert row.scores == pytest.approx(constant["scores"], rel=1e-9)
+        assert row.scores == pytest.approx(constant.scores, rel=1e-9)
 
 
 def test_ranger_learns_and_times_its_inference(tmp_path: Path, shared_settings: Settings) -> None:

@@ -91,7 +91,7 @@ def test_framework_leaves_what_its_models_said_about_rows_they_had_not_seen(
     build_environment(spec, settings)
     store = Store(tmp_path / "store")
     run(plan(SUITE, [spec], constraint, settings=settings), store, Local(1), settings=settings)
-    found = {row["task"]: matrix for row, matrix, _ in read_job_matrices(store.folder, store.rows())}
+    found = {row.task: matrix for row, matrix, _ in read_job_matrices(store.folder, store.rows())}
     assert set(found) == set(spec.types)
     for matrix in found.values():
         assert not matrix.notes, "every model has a prediction for every row"

@@ -48,8 +48,8 @@ def test_time_cores_and_memory_are_read_as_written(
 def test_what_is_not_understood_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(f"'{text}' is not understood")) as caught:
         parse_constraint(text)
-    assert "1h8c or 10m4c16g" in str(caught.value)
-    assert "--constraints FILE" in str(caught.value)
+    assert "1h8c, 10m4c16g or 1h8c1gpu" in str(caught.value)
+    assert "`constraints`" in str(caught.value) and caught.value.arguments == ("constraints",)
 
 
 @pytest.mark.parametrize(
@@ -347,3 +347,31 @@ def test_a_time_has_ascii_digits(text: str) -> None:
 def test_a_size_has_ascii_digits(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a size"):
         parse_size(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "gpus", "memory_mb"),
+    [("1h8c1gpu", 1, None), ("1h8c16g2gpu", 2, 16 * 1024), ("1H8C4GPU", 4, None), ("1h8c2g", 0, 2048)],
+)
+def test_gpus_are_written_after_cores_and_memory(text: str, gpus: int, memory_mb: int | None) -> None:
+    found = parse_constraint(text)
+    assert (found.gpus, found.memory_mb, found.cores) == (gpus, memory_mb, 8)
+
+
+def test_gpus_are_part_of_the_key_only_where_there_are_some() -> None:
+    assert "gpus" not in parse_constraint("1h8c").identity()
+    assert parse_constraint("1h8c1gpu").identity() == {**parse_constraint("1h8c").identity(), "gpus": 1}
+    named = read_constraint("big", {"big": {"time": "1h", "cores": 8, "gpus": 1}})
+    assert named.identity() == parse_constraint("1h8c1gpu").identity()
+
+
+@pytest.mark.parametrize("text", ["1h8c0gpu", "1h8c2000gpu", "1h8cgpu", "1h1gpu8c"])
+def test_a_number_of_gpus_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(text)):
+        parse_constraint(text)
+
+
+@pytest.mark.parametrize("value", [-1, "1", 1.5, True])
+def test_gpus_in_a_file_are_a_whole_number(value: Any) -> None:
+    with pytest.raises(ConfigError, match=r"gpus|GPUs"):
+        read_constraint("m", {"m": {"time": 1, "cores": 1, "gpus": value}})

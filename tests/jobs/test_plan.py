@@ -117,13 +117,13 @@ def test_same_task_under_two_names_is_refused(make_task: MakeTask, make_spec: Ma
 @pytest.mark.parametrize(
     ("folds", "limits", "message"),
     [
-        ([7, 5], MINUTE, "No fold is left to run: --fold asks for 5, 7, there are 0 to 2."),
+        ([7, 5], MINUTE, "No fold is left to run: `folds` asks for 5, 7, there are 0 to 2."),
         (
             [2],
             Constraint("x", 60.0, 1, max_folds=2),
-            "No fold is left to run: --fold asks for 2, there are 0 to 1.",
+            "No fold is left to run: `folds` asks for 2, there are 0 to 1.",
         ),
-        ([], MINUTE, "No fold is left to run: --fold asks for none, there are 0 to 2."),
+        ([], MINUTE, "No fold is left to run: `folds` asks for none, there are 0 to 2."),
     ],
 )
 def test_folds_that_do_not_exist_are_refused(

@@ -8,6 +8,8 @@ import pytest
 
 from benchmarks.chaos import play
 
+AWKWARD = f"{Path(__file__).parent / 'awkward.py'}:Awkward"
+
 
 @pytest.mark.parametrize("seed", range(5))
 def test_nothing_is_lost_and_nothing_runs_twice_when_somebody_is_killed(
@@ -27,3 +29,13 @@ def test_the_plain_tier_survives_a_kill_too(
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ASSAY_STATE", str(tmp_path / "state"))
     assert not play(200 + seed, tmp_path / "store", tier="plain").problems
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_awkward_executor_loses_and_repeats_nothing_either(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Coordinator, supervisor, child and helper in turn; `benchmarks.chaos --on` plays more of it."""
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ASSAY_STATE", str(tmp_path / "state"))
+    assert not play(300 + seed, tmp_path / "store", on=AWKWARD).problems

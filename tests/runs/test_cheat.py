@@ -120,16 +120,14 @@ def caught(
         api.run(
             api.plan(suite, "constant", "30s1c", settings=settings),
             store,
-            Local(2),
-            tier=tier,
+            Local(2, tier),
             settings=settings,
         )
         spec = find_framework(str(HERE / "cheat")).with_params(bait.words())
         api.run(
             api.plan(suite, [spec], "60s1c", folds=[0], settings=settings),
             store,
-            Local(1),
-            tier=tier,
+            Local(1, tier),
             settings=settings,
         )
     finally:

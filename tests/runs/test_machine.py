@@ -1,16 +1,9 @@
-"""What this machine is, and cores that are claimed machine-wide."""
+"""What this machine is, what it can give to a job, and what it can enforce."""
 
 from __future__ import annotations
 
-import fcntl
-import multiprocessing
 import os
-import signal
-import stat
-import time
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,135 +14,12 @@ from assay.runs.machine import (
     Machine,
     check_possible,
     choose_tier,
-    claim_cores,
     memory_share_mb,
     strict_problem,
     this_machine,
 )
 
-FORK = multiprocessing.get_context("fork")
 FOUR = Machine(cores=(0, 1, 2, 3), memory_mb=16_000, host="h", system="s", processor="p", python="3")
-
-
-def held(folder: Path) -> set[int]:
-    """Return the cores whose lock somebody holds."""
-    out = set()
-    for path in folder.glob("*.lock"):
-        descriptor = os.open(path, os.O_RDWR)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            out.add(int(path.stem))
-        os.close(descriptor)
-    return out
-
-
-# --- cores -----------------------------------------------------------------------------------------------
-
-
-def test_cores_are_claimed_exclusively_and_given_back(tmp_path: Path) -> None:
-    first = claim_cores(2, FOUR, tmp_path / "locks")
-    second = claim_cores(2, FOUR, tmp_path / "locks")
-    assert first is not None and second is not None
-    assert not set(first.cores) & set(second.cores) and len(first.cores) == len(second.cores) == 2
-    assert claim_cores(1, FOUR, tmp_path / "locks") is None
-    first.close()
-    third = claim_cores(2, FOUR, tmp_path / "locks")
-    assert third is not None and set(third.cores) == set(first.cores)
-    second.close()
-    third.close()
-    assert held(tmp_path / "locks") == set()
-
-
-def test_a_claim_is_all_or_nothing(tmp_path: Path) -> None:
-    first = claim_cores(2, FOUR, tmp_path)
-    assert first is not None
-    assert claim_cores(3, FOUR, tmp_path) is None
-    assert held(tmp_path) == set(first.cores), "what was too little was given back"
-    first.close()
-
-
-def test_the_lock_folder_is_for_all_users(tmp_path: Path) -> None:
-    claim = claim_cores(1, FOUR, tmp_path / "deep" / "locks")
-    assert claim is not None
-    assert stat.S_IMODE((tmp_path / "deep" / "locks").stat().st_mode) == 0o1777
-    for path in (tmp_path / "deep" / "locks").iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o666
-    claim.close()
-
-
-def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "locks").mkdir()
-    (tmp_path / "locks" / "0.lock").symlink_to(tmp_path / "victim")
-    claim = claim_cores(3, FOUR, tmp_path / "locks")
-    assert claim is not None and claim.cores == (1, 2, 3)
-    assert not (tmp_path / "victim").exists()
-    claim.close()
-
-
-def _claim_often(folder: Path, told: Any) -> None:
-    """Claim, note in a file that a core is ours, look whether anybody else did, release."""
-    doubles = got = 0
-    for _ in range(60):
-        claim = claim_cores(2, FOUR, folder / "locks")
-        if claim is None:
-            continue
-        got += 1
-        for core in claim.cores:
-            try:
-                os.close(os.open(folder / f"busy-{core}", os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                doubles += 1
-        time.sleep(0.001)
-        for core in claim.cores:
-            (folder / f"busy-{core}").unlink(missing_ok=True)
-        claim.close()
-    told.put((got, doubles))
-
-
-def test_no_two_processes_ever_have_the_same_core(tmp_path: Path) -> None:
-    told = FORK.Queue()
-    processes = [FORK.Process(target=_claim_often, args=(tmp_path, told)) for _ in range(4)]
-    for process in processes:
-        process.start()
-    answers = [told.get(timeout=60) for _ in processes]
-    for process in processes:
-        process.join()
-    assert sum(doubles for _, doubles in answers) == 0
-    assert sum(got for got, _ in answers) > 0
-
-
-def _claim_and_sleep(folder: Path, told: Any) -> None:
-    claim = claim_cores(4, FOUR, folder)
-    told.put(claim.cores if claim else None)
-    time.sleep(600)
-
-
-def test_cores_of_a_killed_process_are_free_again(tmp_path: Path) -> None:
-    told = FORK.Queue()
-    process = FORK.Process(target=_claim_and_sleep, args=(tmp_path, told))
-    process.start()
-    assert told.get(timeout=60) == (0, 1, 2, 3)
-    assert claim_cores(1, FOUR, tmp_path) is None
-    assert process.pid is not None
-    os.kill(process.pid, signal.SIGKILL)
-    process.join()
-    claim = claim_cores(4, FOUR, tmp_path)
-    assert claim is not None
-    claim.close()
-
-
-def test_a_supervisor_that_inherited_the_locks_keeps_the_cores(tmp_path: Path) -> None:
-    claim = claim_cores(4, FOUR, tmp_path)
-    assert claim is not None
-    inherited = [os.dup(descriptor) for descriptor in claim.descriptors]
-    claim.close()
-    assert claim_cores(1, FOUR, tmp_path) is None
-    for descriptor in inherited:
-        os.close(descriptor)
-    free = claim_cores(4, FOUR, tmp_path)
-    assert free is not None
-    free.close()
 
 
 # --- memory and what is possible -------------------------------------------------------------------------
@@ -168,7 +38,7 @@ def test_memory_is_as_named_or_the_cores_share_of_what_is_left() -> None:
 def test_what_the_machine_cannot_give_is_refused_with_a_remedy(text: str, word: str) -> None:
     with pytest.raises(ConfigError, match=word) as told:
         check_possible(parse_constraint(text), FOUR)
-    assert "--oversubscribe" in str(told.value)
+    assert "`oversubscribe=True`" in str(told.value) and told.value.arguments == ("oversubscribe",)
 
 
 @pytest.mark.parametrize("text", ["1h4c", "1h1c", "1h4c15g"])

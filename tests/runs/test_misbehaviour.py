@@ -92,7 +92,7 @@ def ran(
         suite = Suite("bad", (TaskRequest("file", path=str(table), target="target", split=split),))
         store = Store(root / "store")
         jobs = api.plan(suite, frameworks, TIGHT, settings=settings)
-        api.run(jobs, store, Local(2), tier=tier, settings=settings)
+        api.run(jobs, store, Local(2, tier), settings=settings)
         done.set()
         listener.join()
     rows = {row.framework: row for row in store.rows()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -16,19 +16,14 @@ from assay.errors import InternalError
 from assay.files import read_json
 from assay.frameworks.spec import find_framework
 from assay.jobs.constraint import LIMITED, parse_constraint
+from assay.jobs.folder import StoreFolder
 from assay.jobs.job import JobGroup
 from assay.runs.folds import Folds
-from assay.runs.launch import Launch
-from assay.runs.machine import this_machine
-from assay.runs.prepare import (
-    Place,
-    Resources,
-    describe_job,
-    keep_code,
-    make_launch,
-    make_ready,
-    write_attempt,
-)
+from assay.runs.launch import Launch, read_launch
+from assay.runs.place import Share
+from assay.runs.prepare import Preparation, Resources, describe_job, make_launch, write_attempt
+from assay.runs.ready import keep_code, make_ready
+from assay.runs.roots import roots_here
 from assay.runs.sandbox import landlock
 from assay.runs.sandbox.plain import Plain
 from assay.runs.sandbox.strict import bubblewrap_arguments
@@ -38,7 +33,10 @@ from assay.suites.suite import Suite
 
 from ..conftest import write_framework
 
-RESOURCES = Resources(cores=(0,), memory_mb=1234, tier="plain", neighbours=2)
+MACHINE = {
+    "cores": [3], "memory_mb": 10, "host": "h", "system": "Linux", "processor": "p", "python": "3.11",
+}  # fmt: skip
+RESOURCES = Resources(Share(cores=1, memory_mb=1234), tier="plain", neighbours=2)
 
 
 @pytest.fixture
@@ -48,17 +46,30 @@ def task(table: Path, settings: Settings) -> Task:
     return found
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where the attempts of these tests are written."""
+
+    store: StoreFolder
+    settings: Settings
+
+    @property
+    def roots(self) -> dict[str, str]:
+        return roots_here(self.store.root, self.settings)
+
+
 @pytest.fixture
 def place(tmp_path: Path, settings: Settings) -> Place:
-    return Place(Store(tmp_path / "store").folder, settings, this_machine())
+    return Place(Store(tmp_path / "store").folder, settings)
 
 
 def launch_of(task: Task, place: Place, name: str = "decision_tree") -> tuple[Launch, dict]:
     spec = find_framework(name)
     job = JobGroup(spec, task, parse_constraint("10s1c"), 0).job(task.folds[1])
     files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
-    launch = make_launch(job, 1, make_ready(spec, place.store, place.settings), task, files, RESOURCES, place)
-    return launch, describe_job(job, task, spec, RESOURCES)
+    prepared = Preparation(job, task, make_ready(spec, place.store, place.settings), files, RESOURCES)
+    launch = make_launch(prepared, 1, place.roots)
+    return launch.at(place.roots), describe_job(job, task, spec, RESOURCES)
 
 
 def test_job_json_names_neither_dataset_nor_fold_nor_host(task: Task, place: Place, table: Path) -> None:
@@ -125,9 +136,38 @@ def test_the_launch_says_limits_data_and_circumstances(task: Task, place: Place)
     assert launch.argv[0] == sys.executable and launch.argv[1] == "-s"
     assert launch.limits_s == {**dict.fromkeys(LIMITED, 300.0), "fit": 20.0}
     assert sorted(launch.data) == ["test.npz", "train.npz"]
-    assert launch.circumstances.neighbours == 2 and launch.circumstances.machine.cores
+    assert launch.circumstances.neighbours == 2 and (launch.n_cores, launch.cores) == (1, ())
     written = json.loads(json.dumps(launch.to_json()))
     assert Launch.from_json(written) == launch
+
+
+def test_a_launch_names_no_folder_of_ours_by_its_path(task: Task, place: Place, table: Path) -> None:
+    """So it can be run where the store, the cache and the interpreter lie elsewhere."""
+    absolute, _ = launch_of(task, place)
+    launch = absolute.relative_to(place.roots)
+    assert launch.argv[0] == f"{{interpreter}}/{Path(sys.executable).relative_to(sys.prefix)}"
+    assert launch.code.startswith("{store}/code/decision_tree-")
+    assert launch.data["train.npz"].startswith("{store}/folds/")
+    assert {"{store}", "{state}", "{cache}/tables", str(table)} <= set(launch.hidden)
+    assert "store" not in launch.roots, "the file lies in it"
+    assert launch.at({"store": str(place.store.root)}) == replace(absolute, roots=place.roots)
+    elsewhere = launch.at({"store": "/mnt/s", "interpreter": "/opt/venv"})
+    assert elsewhere.code.startswith("/mnt/s/code/") and elsewhere.argv[0].startswith("/opt/venv/")
+
+
+def test_a_launch_of_the_version_before_is_read_as_it_stands(place: Place) -> None:
+    folder = place.store.job("abcd").attempt(1)
+    folder.path.mkdir(parents=True)
+    written = {
+        "schema": 1, "key": "abcd", "attempt": 1, "argv": ["/usr/bin/python3", "{code}/child.py"], "code": "/s/code/x",
+        "tier": "plain", "cores": [3], "memory_mb": 10, "disk_mb": 10, "limits_s": {"fit": 2.0},
+        "data": {"train.npz": "/s/folds/f/train.npz"}, "readable": ["/opt/env"], "hidden": ["/s"],
+        "circumstances": {"machine": MACHINE},
+    }  # fmt: skip
+    folder.attempt.write_text(json.dumps(written))
+    launch = read_launch(folder, {"cache": "/elsewhere"})
+    assert (launch.argv[0], launch.code, launch.cores) == ("/usr/bin/python3", "/s/code/x", (3,))
+    assert launch.data == written["data"] and launch.hidden == ("/s",)
 
 
 def test_the_attempt_is_written_without_truth(task: Task, place: Place) -> None:
@@ -151,7 +191,7 @@ def test_a_framework_without_environment_is_ready_with_its_problem(
     job = JobGroup(ready.spec, task, parse_constraint("10s1c"), 0).job(task.folds[0])
     files = Folds(place.store, place.settings).files(task, 0, 0, "npz")
     with pytest.raises(InternalError):
-        make_launch(job, 1, ready, task, files, RESOURCES, place)
+        make_launch(Preparation(job, task, ready, files, RESOURCES), 1, place.roots)
 
 
 # --- masks -----------------------------------------------------------------------------------------------
@@ -211,7 +251,8 @@ def test_talking_to_oneself_opens_tcp_under_landlock_only(task: Task, place: Pla
     files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
     ready = make_ready(spec, place.store, place.settings)
     for tier, is_open in (("strict", False), ("landlock", True), ("plain", False)):
-        launch = make_launch(job, 1, ready, task, files, replace(RESOURCES, tier=tier), place)
+        prepared = Preparation(job, task, ready, files, replace(RESOURCES, tier=tier))
+        launch = make_launch(prepared, 1, place.roots)
         assert launch.network is is_open
 
 
@@ -227,5 +268,6 @@ def test_row_says_where_nothing_forbids_the_network(
     job = JobGroup(spec, task, parse_constraint("10s1c"), 0).job(task.folds[1])
     files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
     ready = make_ready(spec, place.store, place.settings)
-    launch = make_launch(job, 1, ready, task, files, replace(RESOURCES, tier=tier), place)
+    prepared = Preparation(job, task, ready, files, replace(RESOURCES, tier=tier))
+    launch = make_launch(prepared, 1, place.roots)
     assert (launch.network, launch.circumstances.network) == (False, said)

@@ -17,11 +17,12 @@ import psutil
 import pytest
 
 from assay.files import read_json, write_json
+from assay.jobs.circumstances import Circumstances
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts, PredictionCheck, classify
+from assay.runs.attempt import REPORT_BYTES, _meaning, _read_report
 from assay.runs.launch import Launch
 from assay.runs.machine import strict_problem
-from assay.runs.supervise import REPORT_BYTES, _meaning, _read_report
 
 SUPERVISE = [sys.executable, "-I", "-m", "assay.runs.supervise"]
 LIMITS = {"start": 20.0, "load": 20.0, "fit": 1.0, "predict": 20.0, "timing": 20.0}
@@ -253,6 +254,24 @@ def test_a_missing_interpreter_is_setup_in_the_strict_tier_too(supervise: Callab
 def test_a_core_that_is_not_there_is_setup_and_not_lost(supervise: Callable[..., Facts]) -> None:
     facts = supervise("exit 0", cores=(4000,))
     assert "could not be started" in facts.setup_problem
+
+
+@pytest.mark.parametrize(
+    ("asked", "word"), [({"n_cores": 4000}, "4000 cores"), ({"n_cores": 1, "n_gpus": 99}, "99 GPUs")]
+)
+def test_what_the_machine_can_never_give_is_setup_and_not_waited_for(
+    supervise: Callable[..., Facts], asked: dict[str, int], word: str
+) -> None:
+    facts = supervise("exit 0", cores=(), circumstances=Circumstances(role="baseline"), **asked)
+    assert f"cannot give it {word}" in facts.setup_problem
+    assert classify(facts, PredictionCheck(False), LIMITS).status == "setup"
+
+
+def test_cores_and_the_machine_are_recorded_where_the_job_ran(supervise: Callable[..., Facts]) -> None:
+    facts = supervise("exit 0")
+    assert facts.circumstances.cores == (min(os.sched_getaffinity(0)),) and facts.circumstances.gpus == ()
+    machine = facts.circumstances.machine
+    assert machine is not None and machine.host == os.uname().nodename
 
 
 def test_a_framework_cannot_pass_its_failure_off_as_the_sandboxes(supervise: Callable[..., Facts]) -> None:

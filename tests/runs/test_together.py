@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.files import read_json
 from assay.results.upkeep import rebuild, verify
 from assay.store.store import Store
 
@@ -80,8 +79,8 @@ def test_cores_are_not_shared_between_coordinators(environ: dict[str, str], tmp_
     for name in ("one", "two"):
         store = Store(tmp_path / name)
         for row in store.rows():
-            attempt = read_json(store.folder.job(row.key).attempt(row.attempt).attempt).get()
-            spans += [(core, row.started_at, row.ended_at) for core in attempt["cores"]]
+            facts = store.folder.job(row.key).attempt(row.attempt).read_facts().get()
+            spans += [(core, row.started_at, row.ended_at) for core in facts.circumstances.cores]
     assert len(spans) == 2 * PLANNED
     for core in {span[0] for span in spans}:
         times = sorted((begin, end) for own, begin, end in spans if own == core)

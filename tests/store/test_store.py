@@ -22,7 +22,8 @@ from assay.files import write_json
 from assay.jobs.constraint import parse_constraint
 from assay.jobs.job import Job
 from assay.jobs.row import Row
-from assay.store.store import Claim, State, Store, explained, is_held
+from assay.store.locks import is_held
+from assay.store.store import Claim, State, Store, explained
 
 FORK = multiprocessing.get_context("fork")
 LIMIT = parse_constraint("30s1c")

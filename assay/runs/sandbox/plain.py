@@ -9,8 +9,9 @@ import subprocess
 import time
 from pathlib import Path
 
+from assay.runs.gpus import device_nodes
 from assay.runs.launch import Launch
-from assay.runs.sandbox import Sample, Streams
+from assay.runs.sandbox.base import Sample, Streams
 from assay.runs.sandbox.short import remove_short_path, short_path
 from assay.runs.sandbox.spawn import child_environment, drop_capabilities, spawn
 from assay.vocabulary import Blindness
@@ -52,12 +53,12 @@ class Plain:
     def start(self, streams: Streams) -> int:
         """Lay the fold's files into the folder and start the child there."""
         for name, path in self.launch.data.items():
-            own = self.folder / name
-            own.unlink(missing_ok=True)
+            local_file = self.folder / name
+            local_file.unlink(missing_ok=True)
             if self.landlock:
-                own.symlink_to(path)
+                local_file.symlink_to(path)
             else:  # nothing protects them here, so the child gets copies: it can spoil only its own
-                shutil.copyfile(path, own)
+                shutil.copyfile(path, local_file)
         self.home = short_path(self.folder / "tmp")
         home = str(self.home)
         path = ":".join(f"{p}/bin" for p in (*self.launch.readable, "/usr/local", "/usr")) + ":/bin"
@@ -83,6 +84,7 @@ class Plain:
         if self.launch.framework:
             readable.append(Path(self.launch.framework))
         writable = [self.folder / "out", self.folder / "tmp", Path("/dev/shm"), *map(Path, DEVICES)]
+        writable += device_nodes(self.launch.gpus)
         restrict(readable, writable, self.launch.network)
 
     def sample(self) -> Sample:
@@ -116,13 +118,13 @@ class Plain:
 
     def kill(self) -> int:
         """Kill all descendants, orphans included: they are ours because we are the subreaper."""
-        found: set[int] = set()
+        killed: set[int] = set()
         deadline = time.monotonic() + KILL_SECONDS
         while time.monotonic() < deadline:
             members = [member for member in _descendants() if not _is_zombie(member)]
             if not members:
                 break
-            found.update(member.pid for member in members)
+            killed.update(member.pid for member in members)
             # Stopped first, so that a fork bomb cannot outrun the scan.
             for signal_number in (signal.SIGSTOP, signal.SIGKILL):
                 for member in members:
@@ -132,13 +134,13 @@ class Plain:
                         continue
             time.sleep(0.005)
             self._reap()
-        return len(found)
+        return len(killed)
 
     def _reap(self) -> None:
         """Collect orphans that fell to us, but not the child: its exit status is the supervisor's to read."""
-        own = self.process.pid if self.process else 0
+        child = self.process.pid if self.process else 0
         for member in _descendants():
-            if member.pid != own and _is_zombie(member):
+            if member.pid != child and _is_zombie(member):
                 try:
                     os.waitpid(member.pid, os.WNOHANG)
                 except (ChildProcessError, OSError):

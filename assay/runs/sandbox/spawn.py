@@ -10,8 +10,9 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from assay.runs.gpus import find_gpus, visible_gpus
 from assay.runs.launch import Launch
-from assay.runs.sandbox import Streams
+from assay.runs.sandbox.base import Streams
 
 __all__ = [
     "PR_SET_CHILD_SUBREAPER",
@@ -74,7 +75,7 @@ def unreadable() -> Iterator[None]:
 
 def child_environment(launch: Launch, phases: int, home: str, path: str) -> dict[str, str]:
     """Return the whole environment of a child: nothing of the caller's is passed on."""
-    threads = {name: str(len(launch.cores)) for name in THREAD_VARIABLES}
+    threads = {name: str(len(launch.cores) or launch.n_cores) for name in THREAD_VARIABLES}
     return {
         "PATH": path,
         "HOME": home,
@@ -84,6 +85,7 @@ def child_environment(launch: Launch, phases: int, home: str, path: str) -> dict
         "PYTHONUNBUFFERED": "1",
         "PYTHONHASHSEED": "0",
         "ASSAY_PHASES": f"/dev/fd/{phases}",
+        **({"CUDA_VISIBLE_DEVICES": visible_gpus(launch.gpus)} if launch.gpus or find_gpus() else {}),
         **threads,
         **launch.environ,
     }

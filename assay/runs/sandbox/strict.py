@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.errors import InternalError
+from assay.runs.gpus import device_nodes
 from assay.runs.launch import Launch
-from assay.runs.sandbox import Sample, Streams
+from assay.runs.sandbox.base import Sample, Streams
 from assay.runs.sandbox.cgroup import find_cgroup
 from assay.runs.sandbox.spawn import child_environment, spawn
 from assay.vocabulary import Blindness
@@ -28,7 +29,7 @@ NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts
 
 def group_name(folder: Path) -> str:
     """Return the name of an attempt's control group: two stores may run the same job at the same time."""
-    place = hashlib.sha256(str(folder.absolute()).encode()).hexdigest()[:12]
+    place = hashlib.sha256(os.path.realpath(folder).encode()).hexdigest()[:12]
     return f"{folder.parent.parent.name}-{folder.name}-{place}"
 
 
@@ -110,6 +111,8 @@ def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]
             w for name in ("resolv.conf", "ssl") for w in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
         ]
     words += ["--proc", "/proc", "--dev", "/dev"]
+    for node in device_nodes(launch.gpus):  # after --dev, which shows none of them
+        words += ["--dev-bind", str(node), str(node)]
     for path in ("/sys/fs/cgroup", "/sys/devices/system"):
         words += ["--ro-bind-try", path, path]
     # /tmp before what is readable: an interpreter or environment may lie below it.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,14 @@ from assay.jobs.outcome import Facts
 from assay.jobs.plan import Plan, plan_jobs
 from assay.jobs.row import Row
 from assay.runs.executors.base import Finished
+from assay.runs.exit_codes import CANNOT_WRITE, NOT_OURS
 from assay.runs.launch import Launch
+from assay.runs.loop import MAX_ATTEMPTS, _Loop, run_plan
 from assay.runs.machine import this_machine
-from assay.runs.run import MAX_ATTEMPTS, Event, RunOptions, run_plan
+from assay.runs.place import Place, Share
+from assay.runs.run import Event, Run, RunOptions
 from assay.settings import Settings
+from assay.store.locks import hold_attempt
 from assay.store.store import Store
 from assay.suites.suite import Suite
 
@@ -43,11 +48,15 @@ class Told:
 
     def __init__(self, *words: str, workers: int = 1) -> None:
         self.workers, self.words = workers, list(words)
+        self.place = Place(this_machine(), "plain")
         self.started: list[str] = []
         self.most = self.cancelled = 0
         self._running: list[Finished] = []
 
-    def submit(self, folder: AttemptFolder, descriptors: Sequence[int]) -> None:
+    def has_room(self, share: Share) -> bool:
+        return len(self._running) < self.workers
+
+    def submit(self, folder: AttemptFolder, share: Share) -> None:
         self.started.append(folder.key)
         word = self.words.pop(0) if self.words else "ok"
         circumstances = read_json(folder.attempt).then(Launch.from_json).get().circumstances
@@ -56,11 +65,9 @@ class Told:
             facts = replace(facts, exit_code=None, signal=9)
         if word == "error":
             facts = replace(facts, exit_code=1)
-        if word not in ("vanish", "full"):
+        if word not in ("vanish", "full", "not ours"):
             write_json(folder.outcome, facts.to_json())
-        for descriptor in descriptors:
-            os.close(descriptor)
-        code = {"vanish": -9, "full": 4}.get(word, 0)
+        code = {"vanish": -9, "full": CANNOT_WRITE, "not ours": NOT_OURS}.get(word, 0)
         self._running.append(Finished(folder, code, "No space left" if word == "full" else ""))
         self.most = max(self.most, len(self._running))
 
@@ -70,6 +77,25 @@ class Told:
 
     def cancel(self) -> None:
         self.cancelled += 1
+
+
+class Alive(Told):
+    """An executor that calls its first attempt lost while the supervisor goes on, and writes its facts later."""
+
+    def submit(self, folder: AttemptFolder, share: Share) -> None:
+        self.started.append(folder.key)
+        lock = hold_attempt(folder)
+        assert lock is not None
+
+        def end() -> None:
+            facts = Facts(
+                "plain", "convention", exit_code=0, circumstances=Circumstances(framework_digest="f")
+            )
+            write_json(folder.outcome, facts.to_json())
+            os.close(lock)
+
+        threading.Timer(1.2, end).start()
+        self._running.append(Finished(folder, -9))
 
 
 ROW = json.loads((Path(__file__).parents[2] / "benchmarks" / "row.json").read_text())
@@ -111,8 +137,8 @@ def go(jobs: Plan, store: Store, settings: Settings) -> Callable[..., list[Event
 
     def run(executor: Told, plan: Plan = jobs, **options: bool) -> list[Event]:
         told: list[Event] = []
-        chosen = RunOptions("plain", oversubscribe=True, **options)
-        run_plan(plan, store, executor, chosen, this_machine(), settings, judge, told.append)
+        chosen = RunOptions(**options)
+        run_plan(Run(plan, store, executor, judge, settings, chosen, told.append))
         return told
 
     return run
@@ -181,7 +207,7 @@ def test_an_interrupt_stops_what_runs_and_keeps_what_is_done(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_plan(jobs, store, executor, RunOptions("plain", True), this_machine(), settings, judge, tell)
+        run_plan(Run(jobs, store, executor, judge, settings, tell=tell))
     assert executor.cancelled == 1
     kept = {row.key for row in store.rows()}
     assert len(kept) == 2
@@ -244,11 +270,47 @@ def test_a_job_that_somebody_else_runs_is_waited_for_and_told_once(
             os.close(claim.lock)
 
     executor = Told()
-    run_plan(jobs, store, executor, RunOptions("plain", True), this_machine(), settings, judge, tell)
+    run_plan(Run(jobs, store, executor, judge, settings, tell=tell))
     assert len(executor.started) == 5 and statuses(store) == {"ok": 6}
     assert Counter(event.job.key for event in told if event.kind == "done") == {
         job.key: 1 for job in jobs.jobs
     }
+
+
+def test_an_attempt_that_somebody_else_holds_is_not_counted_as_a_try(
+    go: Callable[..., list[Event]], jobs: Plan, store: Store
+) -> None:
+    executor = Told("not ours", *["ok"] * 5, "vanish", "vanish")
+    go(executor)
+    assert statuses(store) == {"ok": 6}
+    assert executor.started[-1] == jobs.jobs[0].key, "it went to the end of the line"
+    assert Counter(row.attempt for row in store.rows()) == {1: 5, 4: 1}
+
+
+def test_a_supervisor_called_lost_that_lives_on_keeps_its_job(
+    jobs: Plan, store: Store, settings: Settings
+) -> None:
+    """An executor may lose sight of a worker that goes on: what it holds is neither run again nor called lost."""
+    plan = replace(jobs, jobs=jobs.jobs[:1])
+    executor, events = Alive(), []
+    run_plan(Run(plan, store, executor, judge, settings, tell=events.append))
+    assert executor.started == [plan.jobs[0].key] and statuses(store) == {"ok": 1}
+    assert [event.kind for event in events] == ["start", "done"]
+
+
+def test_making_the_loop_touches_nothing(jobs: Plan, store: Store, settings: Settings) -> None:
+    _Loop(Run(jobs, store, Told(), judge, settings))
+    assert store.states() == {}
+
+
+def test_no_claim_is_kept_after_an_interrupt(jobs: Plan, store: Store, settings: Settings) -> None:
+    class Broken(Told):
+        def poll(self, timeout_s: float) -> list[Finished]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_plan(Run(jobs, store, Broken(workers=2), judge, settings))
+    assert store.running() == []
 
 
 def test_what_cannot_be_started_is_a_row_of_its_own(
@@ -288,5 +350,5 @@ def test_a_source_that_vanished_after_planning_is_a_data_row(
     for cached in (tmp_path / "cache").rglob("*"):
         if cached.is_file():
             cached.unlink()
-    run_plan(plan, store, Told(), RunOptions("plain", True), this_machine(), own, judge)
+    run_plan(Run(plan, store, Told(), judge, own))
     assert statuses(store) == {"data": 1}

@@ -1,0 +1,30 @@
+"""Show the options of the command line in messages that name Python arguments."""
+
+from __future__ import annotations
+
+import re
+
+from assay.errors import UserError
+
+__all__ = ["FLAGS", "message_of"]
+
+FLAGS = {
+    "constraints": "--constraints FILE",
+    "executor": "--on",
+    "folds": "--fold",
+    "oversubscribe": "--oversubscribe",
+    "tier": "--tier",
+    "workers": "-p",
+}
+
+
+def message_of(error: UserError) -> str:
+    """Return the message of an error as the command line says it: `workers=0` is -p 0."""
+    if not error.arguments:
+        return str(error)
+    return re.sub(rf"`({'|'.join(error.arguments)})(?:=([^`]*))?`", _flag, str(error))
+
+
+def _flag(match: re.Match[str]) -> str:
+    flag = FLAGS.get(match[1], match[1])
+    return flag if match[2] in (None, "True") else f"{flag} {match[2]}"

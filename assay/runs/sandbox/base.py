@@ -1,0 +1,62 @@
+"""What every tier of enforcement offers the supervisor: a protocol and the records that go through it.
+
+A tier is used by the supervisor only, in this order: `start` once, `sample` and `processes` while the child
+lives, `kill` when a limit is passed and in any case at the end, `close` last. `kill` returns only when no process
+of the tree is left; `close` leaves neither cgroup nor mount behind and may be called twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from assay.vocabulary import Blindness
+
+__all__ = ["TIERS", "Sample", "Sandbox", "Streams"]
+
+TIERS = ("strict", "landlock", "plain")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One look at a running tree."""
+
+    memory_mb: float
+    processes: int
+    cpu_s: float
+
+
+@dataclass(frozen=True)
+class Streams:
+    """File descriptors for the child: where its output and its phase lines go."""
+
+    output: int
+    phases: int
+
+
+class Sandbox(Protocol):
+    """One tier at work on one attempt."""
+
+    blindness: Blindness
+    hard_memory: bool
+
+    def start(self, streams: Streams) -> int:
+        """Start the child and return its process id."""
+
+    def sample(self) -> Sample:
+        """Look at memory, processes and CPU time of the whole tree."""
+
+    def oom_kills(self) -> int:
+        """Return how many processes the kernel killed for memory so far."""
+
+    def peak_mb(self) -> float | None:
+        """Return the kernel's own peak, page cache included; None where it keeps none."""
+
+    def process_limit_hits(self) -> int:
+        """Return how often starting a process was refused."""
+
+    def kill(self) -> int:
+        """Kill the whole tree and return how many processes were found alive."""
+
+    def close(self) -> None:
+        """Remove what the tier made."""

@@ -1,0 +1,24 @@
+"""Make the sandbox of the tier that a launch names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.errors import InternalError
+from assay.runs.launch import Launch
+from assay.runs.sandbox.base import Sandbox
+
+__all__ = ["make_sandbox"]
+
+
+def make_sandbox(launch: Launch, folder: Path) -> Sandbox:
+    """Return the sandbox of an attempt; only the tier's own module is imported, because every job starts here."""
+    if launch.tier == "strict":
+        from assay.runs.sandbox.strict import Strict
+
+        return Strict(launch, folder)
+    if launch.tier in ("landlock", "plain"):
+        from assay.runs.sandbox.plain import Plain
+
+        return Plain(launch, folder, landlock=launch.tier == "landlock")
+    raise InternalError(f"Unknown tier '{launch.tier}' in {folder / 'attempt.json'}.")

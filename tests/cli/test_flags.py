@@ -1,0 +1,35 @@
+"""Below the command line, messages name Python arguments; the command line shows its options in their place."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.cli.flags import FLAGS, message_of
+from assay.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments", "shown"),
+    [
+        ("`workers=0`: too few.", ["workers"], "-p 0: too few."),
+        (
+            "Use `oversubscribe=True` or `workers`.",
+            ["oversubscribe", "workers"],
+            "Use --oversubscribe or -p.",
+        ),
+        ("Run `assay doctor`; `workers` is a word.", [], "Run `assay doctor`; `workers` is a word."),
+        ("The column `workers` and `folds`.", ["folds"], "The column `workers` and --fold."),
+        ("`unheard=3` of.", ["unheard"], "unheard 3 of."),
+    ],
+)
+def test_arguments_become_options(message: str, arguments: list[str], shown: str) -> None:
+    assert message_of(ConfigError(message, arguments)) == shown
+
+
+def test_every_flag_is_one_of_run() -> None:
+    from typer.testing import CliRunner
+
+    from assay.cli import app
+
+    page = CliRunner().invoke(app, ["run", "--help"]).output
+    assert [flag for flag in FLAGS.values() if flag.split()[0] not in page] == []
