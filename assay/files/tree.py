@@ -53,7 +53,7 @@ class Walk:
     def __iter__(self) -> Iterator[Found]:
         try:
             current = _open_folder(str(self._root), None)
-        except OSError:
+        except (OSError, ValueError):  # ValueError: a null byte in a name that stands in a file
             return
         try:
             here, waiting = _identity(current), list[str]()

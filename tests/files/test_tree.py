@@ -153,3 +153,7 @@ def test_a_copy_has_regular_files_only_and_ends_at_its_limits(tmp_path: Path) ->
     (tmp_path / "link").symlink_to(source)
     assert "through a link" in copy_tree(tmp_path / "link", tmp_path / "four", 1000, 10, tmp_path)
     assert has_link(tmp_path / "link" / "a", tmp_path) and not has_link(source / "a", tmp_path)
+
+
+def test_a_name_with_a_null_byte_is_nothing_to_walk(tmp_path: Path) -> None:
+    assert list(Walk(tmp_path / "a\0b")) == []
