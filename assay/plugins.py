@@ -1,14 +1,19 @@
-"""Find a thing by its name: built-ins first, then entry points of installed packages."""
+"""Find a thing by its name: built-ins first, then entry points of installed packages, then a file."""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
+import sys
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from assay.errors import ConfigError
 
-__all__ = ["entry_point_names", "lookup", "suggest"]
+__all__ = ["entry_point_names", "load_file", "lookup", "run_file", "suggest"]
 
 T = TypeVar("T")
 
@@ -33,6 +38,31 @@ def lookup(kind: str, name: str, builtins: Mapping[str, T], where: str = "") -> 
         return loaded
     place = f" {where}" if where else ""
     raise ConfigError(f"Unknown {kind.rstrip('s')} '{name}'{place}. {suggest(name, [*builtins, *points])}")
+
+
+def load_file(name: str, kind: str) -> ModuleType:
+    """Return the module that a Python file is; a relative path starts at the working directory. Its code runs.
+
+    `kind` names in messages what the file is expected to hold, such as "analysis".
+    """
+    path = Path(name).expanduser().resolve()
+    if not path.is_file():
+        raise ConfigError(f"{kind.capitalize()} '{name}': there is no file {name}.")
+    try:
+        return run_file(path, path.stat().st_mtime_ns)
+    except (Exception, SystemExit) as error:  # anybody's code
+        text = f"{type(error).__name__}: {error}".rstrip(": ").replace("\n", " ")
+        raise ConfigError(f"{kind.capitalize()} '{name}': {name} fails with {text}") from error
+
+
+@lru_cache(maxsize=64)
+def run_file(path: Path, mtime_ns: int) -> ModuleType:
+    """Run a file as a module, once per version of it (`mtime_ns`), and leave no bytecode beside it."""
+    module = ModuleType(f"assay_file_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses and pickle look their module up by name
+    exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+    return module
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,10 @@ from assay.results.formats.columns import (
 from assay.results.formats.published import COLUMNS as AMLB_COLUMNS
 from assay.results.formats.published import amlb_base
 from assay.results.formats.read_table import read_frame
+from assay.results.scored import Scores
 from assay.results.scores import COLUMNS
 
-__all__ = ["Scores", "read_scores", "role_of"]
+__all__ = ["read_scores", "role_of"]
 
 Read = tuple[Any, Any, tuple[str, ...]]  # the scores table, the properties of its tasks, and notes
 
@@ -64,21 +64,6 @@ KINDS = {
     "a table of bencheval": {"method", "dataset", "fold", "metric_error"},
     "a long table": {"task", "fold", "framework", "score"},
 }
-
-
-@dataclass(frozen=True)
-class Scores:
-    """A scores table, what is known of its tasks, and what had to be decided when it was read.
-
-    `properties` has one row per task, with the columns `task` and `task_id` first; `inference`, where it is known,
-    one row per job and batch size: framework, task, batch, seconds.
-    """
-
-    table: Any
-    properties: Any
-    origin: str
-    inference: Any = None
-    notes: tuple[str, ...] = ()
 
 
 def read_scores(path: Path) -> Scores:

@@ -10,10 +10,11 @@ from typing import Any
 
 from assay.errors import ConfigError, NotInstalled
 
-__all__ = ["COLOURS", "GREY", "figure_of", "plain_ticks", "save", "svg"]
+__all__ = ["COLOURS", "GREY", "HIGHLIGHT", "figure_of", "plain_ticks", "save", "svg"]
 
 # Okabe and Ito's palette, black left for text, grey for the yellow that white swallows.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#5B5B5B")
+HIGHLIGHT = COLOURS[5]  # what a figure wants the reader to see first
 GREY = "#8a8a8a"
 FORMATS = (".svg", ".pdf", ".png")
 STYLE: dict[Any, Any] = {
