@@ -197,8 +197,8 @@ def _mean_progress(curves: Sequence[Curve], grid: Any) -> tuple[float | None, ..
 
 def compute(inputs: Inputs, options: NoOptions) -> Anytime:
     """Compare the traces of the jobs that are looked at."""
-    rows = inputs.rows
-    shown = set(zip(rows["framework"], rows["task"], rows["constraint"], strict=True))
+    jobs = inputs.rows[["framework", "task", "constraint"]].drop_duplicates()
+    shown = set(jobs.itertuples(index=False, name=None))
     progress = compare_progress(
         best_so_far(row["framework"], row["task"], trace, row["budget_s"] or float("nan"))
         for row, trace in inputs.traces()

@@ -181,11 +181,13 @@ def category_of(status: str, message: str) -> str:
 
 def count_failures(table: Any, sizes: Mapping[tuple[str, str], float] | None = None) -> Failures:
     """Count the jobs of a scores table of one metric per job; `sizes` are rows of tasks, by task and task_id."""
-    table = table.assign(
-        category=[
-            category_of(s, m) for s, m in zip(table["status"], table["message"].astype(str), strict=True)
-        ]
-    )
+    kinds = (
+        table[["status", "message"]].astype(str).drop_duplicates()
+    )  # far fewer than rows: most have no message
+    pairs = zip(kinds["status"], kinds["message"], strict=True)
+    kinds["category"] = [category_of(status, message) for status, message in pairs]
+    keys = table[["status", "message"]].astype(str)
+    table = table.assign(category=keys.merge(kinds, how="left")["category"].to_numpy())
     failed = table[~table["status"].isin(["ok"])]
     examples = (
         failed[failed["category"] != ""]
@@ -213,19 +215,22 @@ def _by_size(table: Any, sizes: Mapping[tuple[str, str], float]) -> tuple[Count,
 
 
 def _counts(table: Any, column: str) -> tuple[Count, ...]:
-    out = []
-    for name, rows in table.groupby(column, sort=True):
-        status, category = rows["status"].value_counts(), rows["category"].value_counts()
-        out.append(
-            Count(
-                name=str(name),
-                jobs=len(rows),
-                failed=int((rows["status"] != "ok").sum()),
-                by_status={str(word): int(status[word]) for word in sorted(status.index) if word != "ok"},
-                by_category={word: int(category.get(word, 0)) for word in CATEGORIES},
-            )
-        )
-    return tuple(sorted(out, key=lambda count: (-count.failed, count.name)))
+    jobs = table.groupby(column, sort=True).size()
+    statuses, categories = (_by_group(table, column, kind) for kind in ("status", "category"))
+    counts = []
+    for name, total in jobs.items():
+        by_status = {word: count for word, count in sorted(statuses[name].items()) if word != "ok"}
+        by_category = {word: categories[name].get(word, 0) for word in CATEGORIES}
+        counts.append(Count(str(name), int(total), sum(by_status.values()), by_status, by_category))
+    return tuple(sorted(counts, key=lambda count: (-count.failed, count.name)))
+
+
+def _by_group(table: Any, column: str, kind: str) -> dict[Any, dict[str, int]]:
+    """Return for each value of a column how many rows it has of each kind."""
+    groups: dict[Any, dict[str, int]] = {}
+    for (name, word), count in table.groupby([column, kind], sort=False).size().items():
+        groups.setdefault(name, {})[str(word)] = int(count)
+    return groups
 
 
 def compute(inputs: Inputs, options: NoOptions) -> Failures:

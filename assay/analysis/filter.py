@@ -94,7 +94,7 @@ def _chosen(table: Any, column: str, wanted: Sequence[str], option: str, also: s
 
 def _spelled(tasks: Sequence[str], table: Any) -> list[str]:
     """Return the names of tasks as the table spells them, where it has them in one other spelling only."""
-    known = {*table["task"], *table["task_id"]}
+    known = {*table["task"].unique(), *table["task_id"].unique()}
     spellings: dict[str, list[str]] = {}
     for name in table["task"].unique():
         spellings.setdefault(folded(name), []).append(name)

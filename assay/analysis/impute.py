@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import fsum
 from typing import Any, Literal
 
@@ -77,9 +78,16 @@ class FoldScores:
 
         Sums are exact, so that the same scores in another order of folds have the same mean, and tie.
         """
+        return self._means
+
+    @cached_property
+    def _means(self) -> Any:
+        """The means, computed once: exact sums are slow, and several analyses need them."""
         parts = np.split(self.scores, np.flatnonzero(np.diff(self.task)) + 1)  # rows of a task stand together
         means = [[_mean(folds) for folds in part.T.tolist()] for part in parts if len(part)]
-        return np.array(means, dtype=float).reshape(len(self.tasks), len(self.frameworks))
+        table = np.array(means, dtype=float).reshape(len(self.tasks), len(self.frameworks))
+        table.flags.writeable = False
+        return table
 
     def keep(self, frameworks: Sequence[str]) -> FoldScores:
         """Return the same folds with these frameworks only."""
@@ -161,7 +169,7 @@ def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False
         raise ConfigError(f"Unknown imputation '{policy}': give one of {', '.join(POLICIES)}.")
     if table.empty:
         raise UserError("There are no rows.")
-    table = labelled(table)
+    table = table if "label" in table else labelled(table)
     frameworks, column = _codes(table["label"])
     tasks, task = _task_codes(table)
     rows, order = _row_codes(table, task)
@@ -257,7 +265,12 @@ def _task_codes(table: Any) -> tuple[dict[str, Any], Any]:
     import pandas as pd
 
     columns = ["task", "task_id", "task_digest", "metric"]
-    codes = pd.factorize(table["task"].str.cat([table[name] for name in columns[1:]], sep="\0"))[0]
+    # Each column by itself, because few of its values are different: joining a million texts takes a second.
+    codes = np.zeros(len(table), dtype=np.int64)
+    for name in columns:
+        column, values = pd.factorize(table[name])
+        codes = codes * (len(values) + 1) + column
+    codes = pd.factorize(codes)[0]
     first = table.iloc[pd.Series(codes).drop_duplicates().index]
     has_results = ~table["status"].isin(NOT_ITS_OWN).groupby(codes).all().to_numpy()
     known = {
@@ -274,9 +287,11 @@ def _task_codes(table: Any) -> tuple[dict[str, Any], Any]:
 def _told_apart(tasks: Any, has_results: Any) -> list[str]:
     """Return the name of each task, with what it differs in from those of the same name behind it."""
     shown = tasks["task"].to_numpy(dtype=object).copy()
-    for name, own in tasks[has_results].groupby("task", sort=False):
+    known = tasks[has_results]
+    shared = known[known["task"].duplicated(keep=False)]  # most names stand for one task
+    for name, namesakes in shared.groupby("task", sort=False):
         for column, digits in (("task_id", None), ("metric", None), ("task_digest", 6)):
-            if own[column].nunique() > 1:
+            if namesakes[column].nunique() > 1:
                 same = (tasks["task"] == name).to_numpy()
                 shown[same] = [f"{name}/{one[:digits]}" for one in tasks.loc[same, column]]
                 break

@@ -97,11 +97,19 @@ class Inputs:
         return self.scores.notes
 
     def gathered(self, policy: Policy, metric: str = "") -> FoldScores:
-        """Return folds × frameworks under another policy, or by another metric."""
-        other = replace(self, selection=replace(self.selection, metric=metric)) if metric else self
-        scores = gather(other.everybody, policy, self.impute_not_own)
-        shown = set(other.rows["label"])
-        return scores.keep([name for name in scores.frameworks if name in shown])
+        """Return folds × frameworks under another policy, or by another metric; computed once."""
+        if (policy, metric) not in self._gathered:
+            other = replace(self, selection=replace(self.selection, metric=metric)) if metric else self
+            scores = gather(other.everybody, policy, self.impute_not_own)
+            shown = set(other.rows["label"])
+            self._gathered[policy, metric] = scores.keep(
+                [name for name in scores.frameworks if name in shown]
+            )
+        return self._gathered[policy, metric]
+
+    @cached_property
+    def _gathered(self) -> dict[tuple[Policy, str], FoldScores]:
+        return {}
 
     def random(self) -> np.random.Generator:
         """Return a new generator: the same analysis gives the same numbers, whatever was computed before."""

@@ -82,7 +82,10 @@ def paint_square(figure: Any, names: Sequence[str], shares: Any, title: str) -> 
         for j, value in enumerate(row):
             if np.isfinite(value):
                 colour = "white" if value < 0.5 else "black"
-                axes.text(j, i, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize=7)
+                cell = axes.text(
+                    j, i, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize=7
+                )
+                cell.set_in_layout(False)  # it lies inside the axes: to measure hundreds of them takes long
     axes.set(xticks=range(len(names)), yticks=range(len(names)), yticklabels=names)
     axes.set_xticklabels(names, rotation=45, ha="left", rotation_mode="anchor")
     axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)

@@ -50,16 +50,26 @@ def save(figure: Any, path: Path) -> None:
         raise ConfigError(
             f"{path}: a figure is written as {', '.join(FORMATS)}. Choose one of these endings."
         )
+    _lay_out(figure)
     no_date = {"Date": None} if path.suffix.lower() == ".svg" else {}
     figure.savefig(path, metadata=no_date or None)
 
 
 def svg(figure: Any) -> str:
     """Return a figure as an SVG element for a page."""
+    _lay_out(figure)
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     text = out.getvalue()
     return text[text.index("<svg") :]
+
+
+def _lay_out(figure: Any) -> None:
+    """Give everything its place now: while a layout is pending, matplotlib draws a figure twice to save it."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
 
 
 def plain_ticks(axis: Any) -> None:
