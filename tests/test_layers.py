@@ -18,6 +18,7 @@ PURE_MAY_KNOW = (
     "assay.plugins",
     "assay.metrics",
     "assay.results.prediction_matrix",
+    "assay.results.roles",
     "assay.results.scored",
     "assay.results.scores",
     "assay.drawing",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import UserError
+from assay.results.roles import BASELINES
 from assay.results.scores import base_constraint, folded
 
 __all__ = ["Filter", "labelled"]
@@ -71,7 +72,7 @@ class Filter:
             known = ", ".join(sorted(table["constraint"].unique())[:10])
             raise UserError(f"No row has the constraint '{self.constraint}'. There are: {known}.")
         budgets = named["budget_s"].dropna().unique()
-        others = table[table["role"].isin(["constant", "baseline"]) & table["budget_s"].isin(budgets)]
+        others = table[table["role"].isin(BASELINES) & table["budget_s"].isin(budgets)]
         missing = ~others["framework"].isin(named["framework"].unique())
         import pandas as pd
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,7 +27,7 @@ class FoldScores:
 
     Attributes:
         frameworks: names of the columns, in the table's order.
-        roles: by framework: constant, baseline, framework or model.
+        roles: by framework: constant, forest, baseline, framework or model.
         meta_learning: by framework: `marked`, `excluded` or empty.
         tasks: names to show, none twice; `keys` (task, task_id, task_digest, metric in the table), `task_ids`,
             `types`, `metrics` and `higher` belong to them.
@@ -71,7 +70,7 @@ class FoldScores:
     @property
     def forest(self) -> str:
         """Return the plain random forest's name among the frameworks, or an empty text."""
-        return next((name for name in self.frameworks if _is_forest(name)), "")
+        return next((name for name in self.frameworks if self.roles[name] == "forest"), "")
 
     def means(self) -> Any:
         """Return (tasks, m) means over folds, higher being better; NaN where a fold has no value.
@@ -233,7 +232,7 @@ def _fillers(found: FoldScores, policy: Policy) -> Any:
         remedy = "Run it (`constant`), or give --impute worst."
         what = "the constant predictor"
     else:
-        own = [name for name in found.frameworks if _is_forest(name)]
+        own = [name for name in found.frameworks if found.roles[name] == "forest"]
         remedy, what = "Run `random_forest`, or give --impute constant.", "the random forest"
     if not own:
         if not (found.state == FAILED).any():
@@ -242,11 +241,6 @@ def _fillers(found: FoldScores, policy: Policy) -> Any:
     of_budget = {found.budgets.get(name): name for name in reversed(own)}
     who = [of_budget.get(found.budgets.get(name), own[0]) for name in found.frameworks]
     return found.values[:, [found.frameworks.index(name) for name in who]]
-
-
-def _is_forest(name: str) -> bool:
-    plain = re.sub(r"[^a-z0-9]", "", re.split(r":| @| \w+=", name)[0].lower())
-    return plain in ("randomforest", "rf")
 
 
 def _codes(column: Any) -> tuple[tuple[str, ...], Any]:

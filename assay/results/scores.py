@@ -4,7 +4,7 @@
 |---|---|
 | key, attempt | the job, and which attempt counts |
 | framework, version, params | who; params as JSON |
-| role, meta_learning | constant, baseline, framework, model; `marked` or `excluded` if it learned beforehand |
+| role, meta_learning | constant, forest, baseline, framework, model; `marked` or `excluded` if it learned beforehand |
 | task, task_id, task_digest, type | what was learned; the digest tells states of a file apart |
 | repeat, fold | which split |
 | constraint, budget_s, cores | what it was allowed |
@@ -28,6 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from assay.files import visible
+from assay.results.roles import role_in_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +57,7 @@ def long_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     out = []
     for row in rows:
         same = {name: row[name] for name in SAME}
+        same["role"] = role_in_scores(row["framework"], row["role"])
         same["meta_learning"] = row.get("meta_learning", "")  # rows of the first version have none
         same["row_s"] = _seconds_per_row(row["inference_s"])
         same["params"] = json.dumps(row["params"], sort_keys=True)
