@@ -16,13 +16,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.analyses import analyse
-    from assay.api import compare, load_suite, load_tasks, plan, run, score
+    from assay.api.analyse import analyse
+    from assay.api.compare import compare
+    from assay.api.flow import load_suite, load_tasks, plan, run, score
+    from assay.api.interval import interval
+    from assay.api.report import write_report
     from assay.errors import AssayError, UserError
     from assay.frameworks.spec import find_framework
-    from assay.intervals import interval
     from assay.jobs.constraint import Constraint
-    from assay.reports import write_report
     from assay.runs.executors.local import Local
     from assay.settings import Settings
     from assay.store.store import Store
@@ -32,18 +33,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "analyse": "assay.analyses",
+    "analyse": "assay.api",
     "compare": "assay.api",
     "load_suite": "assay.api",
     "load_tasks": "assay.api",
     "plan": "assay.api",
     "run": "assay.api",
     "score": "assay.api",
-    "write_report": "assay.reports",
+    "write_report": "assay.api",
     "AssayError": "assay.errors",
     "UserError": "assay.errors",
     "find_framework": "assay.frameworks.spec",
-    "interval": "assay.intervals",
+    "interval": "assay.api",
     "Constraint": "assay.jobs.constraint",
     "Local": "assay.runs.executors.local",
     "Settings": "assay.settings",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import sys
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 from assay.errors import ConfigError
 
-__all__ = ["entry_point_names", "load_from_file", "lookup", "suggest"]
+__all__ = ["entry_point_names", "load_file", "load_from_file", "lookup", "run_file", "suggest"]
 
 T = TypeVar("T")
 
@@ -45,20 +47,37 @@ def load_from_file(kind: str, name: str) -> Any:
         ConfigError: there is no such file, it fails, or it has no such name.
     """
     file, _, attribute = name.rpartition(":")
-    what, path = f"{kind.rstrip('s').capitalize()} '{name}'", Path(file).expanduser().resolve()
+    names = vars(load_file(file or name, kind.rstrip("s")))
+    if attribute not in names:
+        public = [key for key in names if not key.startswith("_")]
+        what = f"{kind.rstrip('s').capitalize()} '{name}'"
+        raise ConfigError(f"{what}: {file} has no '{attribute}'. {suggest(attribute, public)}")
+    return names[attribute]
+
+
+def load_file(name: str, kind: str) -> ModuleType:
+    """Return the module that a Python file is; a relative path starts at the working directory. Its code runs.
+
+    `kind` names in messages what the file is expected to hold, such as "analysis".
+    """
+    path = Path(name).expanduser().resolve()
     if not path.is_file():
-        raise ConfigError(f"{what}: there is no file {file or name}. Give a name, or file.py:Class.")
-    module = ModuleType(f"assay_{kind}_{path.stem}")
+        raise ConfigError(f"{kind.capitalize()} '{name}': there is no file {name}.")
+    try:
+        return run_file(path, path.stat().st_mtime_ns)
+    except (Exception, SystemExit) as error:  # somebody else's code: it may fail in any way
+        text = f"{type(error).__name__}: {error}".rstrip(": ").replace("\n", " ")
+        raise ConfigError(f"{kind.capitalize()} '{name}': {name} fails with {text}") from error
+
+
+@lru_cache(maxsize=64)
+def run_file(path: Path, mtime_ns: int) -> ModuleType:
+    """Run a file as a module, once per version of it (`mtime_ns`), and leave no bytecode beside it."""
+    module = ModuleType(f"assay_file_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses and pickle look their module up by name
-    try:
-        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
-    except (Exception, SystemExit) as error:  # somebody else's code: it may fail in any way
-        raise ConfigError(f"{what}: {file} fails with {type(error).__name__}: {error}.") from error
-    if attribute not in vars(module):
-        public = [key for key in vars(module) if not key.startswith("_")]
-        raise ConfigError(f"{what}: {file} has no '{attribute}'. {suggest(attribute, public)}")
-    return vars(module)[attribute]
+    exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+    return module
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -22,7 +22,9 @@ import numpy as np
 from benchmarks.made_up import CONSTANT, FOREST, long_table
 from benchmarks.measure import Figure, clean_environ, own_cpu_s
 
-REFERENCE = Path(__file__).resolve().parents[2] / "shared/reference/bt"
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+REFERENCE = SHARED / "reference/bt"
+PUBLISHED = SHARED / "data/results/amlb_2021"
 CASE = "classification_1h_fig4"
 
 
@@ -39,7 +41,7 @@ class Sizes:
         pairs: so many pairs are measured with baycomp, and scaled up to all.
     """
 
-    standings: tuple[tuple[int, int, int, float], ...] = ((60, 51, 30, 3.0), (230, 142, 30, 10.0))
+    standings: tuple[tuple[int, int, int, float], ...] = ((60, 51, 30, 3.0), (230, 142, 30, 4.0))
     draws: int = 1000
     rounds: int = 100
     tests: tuple[int, int] = (100, 142)
@@ -259,12 +261,31 @@ def measure_bayes(sizes: Sizes) -> Iterator[Measured]:
     )
 
 
+def measure_report(folder: Path = PUBLISHED) -> Iterator[Measured]:
+    """Write the report of AMLB's published results, from the file to the page."""
+    from assay.api import analyse, make_report
+
+    what, budget = "report of AMLB's 13,000 jobs, all analyses and figures", 5.0
+    scores, properties = folder / "amlb_2021_1h.parquet", folder / "task_metadata_104.csv"
+    if not scores.is_file():
+        yield Measured(what, budget, None, note=f"the published results are not there: {scores.name}")
+        return
+
+    def write() -> str:
+        return make_report(analyse(scores, properties))
+
+    write()  # what is loaded late is loaded now
+    used, page = cpu_of(write)
+    yield Measured(what, budget, used, note=f"{len(page) / 1e6:.1f} MB")
+
+
 def each(sizes: Sizes, bencheval: Path | None = None) -> Iterator[Measured]:
     """Measure one after the other."""
     yield from measure_trees()
     yield from measure_standings(sizes, bencheval)
     yield from measure_tests(sizes)
     yield from measure_bayes(sizes)
+    yield from measure_report()
 
 
 def measure() -> list[Figure]:

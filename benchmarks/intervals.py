@@ -23,7 +23,7 @@ PEAK = """
 import resource
 import numpy as np
 from assay.uncertainty.bbc import bbc, prepare
-from assay.uncertainty.predictions import check_predictions
+from assay.results.prediction_matrix import check_predictions
 from assay.uncertainty.result import Options
 n, c, draws = {n}, {c}, {draws}
 random = np.random.default_rng(0)
@@ -99,8 +99,8 @@ def plain_bbc_f(matrix: Any, draws: int) -> list[float]:
 
 def measure_ratio() -> Iterator[Figure]:
     """BBC with AUC, N = C = 500 and 1000 draws, beside the plain one; ours from predictions to interval."""
+    from assay.results.prediction_matrix import check_predictions
     from assay.uncertainty.bbc import bbc, prepare
-    from assay.uncertainty.predictions import check_predictions
     from assay.uncertainty.result import Options
 
     y, values, folds = made_up(500, 500)
@@ -128,9 +128,9 @@ def measure_ratio() -> Iterator[Figure]:
 
 
 def _without_numba() -> float | None:
+    from assay.results.prediction_matrix import check_predictions
     from assay.uncertainty import kernels
     from assay.uncertainty.bbc import bbc, prepare
-    from assay.uncertainty.predictions import check_predictions
     from assay.uncertainty.result import Options
 
     if not kernels.has_numba():
@@ -146,9 +146,9 @@ def _without_numba() -> float | None:
 
 def measure_folds() -> Iterator[Figure]:
     """BBC-F of all draws of ten folds, beside 1000 plain draws: from the matrix of folds to the distribution."""
+    from assay.results.prediction_matrix import check_predictions
     from assay.uncertainty.bbc import bbc_f, prepare
     from assay.uncertainty.draws import all_fold_draws
-    from assay.uncertainty.predictions import check_predictions
     from assay.uncertainty.result import Options
 
     search = prepare(check_predictions(*made_up(500, 100)), "auc")
@@ -171,8 +171,8 @@ def measure_folds() -> Iterator[Figure]:
 
 def measure_growth() -> Iterator[Figure]:
     """BBC with more rows, configurations or draws."""
+    from assay.results.prediction_matrix import check_predictions
     from assay.uncertainty.bbc import bbc, prepare
-    from assay.uncertainty.predictions import check_predictions
     from assay.uncertainty.result import Options
 
     for n, c, draws in ((500, 100, 1000), (5000, 100, 1000), (500, 1000, 1000), (500, 100, 10_000)):

@@ -25,9 +25,7 @@ def long_table(values: Any, frameworks: Sequence[str], failed: Any = None, **sai
     task, fold, who = (axis.ravel() for axis in np.indices(values.shape))
     bad = np.zeros(len(who), dtype=bool) if failed is None else failed.ravel()
     names = np.array(list(frameworks), dtype=object)
-    roles = np.array(
-        [{CONSTANT: "constant", FOREST: "baseline"}.get(name, "framework") for name in frameworks]
-    )
+    roles = np.array([{CONSTANT: "constant", FOREST: "forest"}.get(name, "framework") for name in frameworks])
     known: dict[str, Any] = {
         **SAID,
         "framework": names[who],

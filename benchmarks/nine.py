@@ -72,7 +72,7 @@ def scores_table(store: Store) -> str:
     heads = [
         f"{task} ({board.metrics[task]}{'↑' if board.higher_is_better[task] else '↓'})" for task in TASKS
     ]
-    notes = "".join(f"\n{warning}\n" for warning in board.warnings)
+    notes = "".join(f"\n{warning}\n" for warning in board.notes)
     return table(["framework", "rank", "ok", *heads], lines) + f"\nTrust: {board.trust}.\n{notes}"
 
 

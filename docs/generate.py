@@ -161,6 +161,9 @@ def commands() -> Iterator[tuple[str, Callable[..., None]]]:
             yield f"{name} {one.name}", one.callback
         for one in group.registered_groups:
             yield from inside(f"{name} {one.name}", one.typer_instance)
+        # The commands of analyses are made when they are asked for.
+        lazy = getattr(group.info.cls, "callbacks", dict)
+        yield from ((f"{name} {command}", function) for command, function in lazy().items())
 
     return inside("assay", app)
 
@@ -422,11 +425,58 @@ def columns() -> dict[str, str]:
     return {"reference/columns.md": page, "reference/row.schema.json": schema}
 
 
+ANALYSES = """\
+# Analyses
+
+{note}
+
+Every analysis is a command (`assay analyse NAME`, with `--json`, `--format csv` or `--format latex`), a method in
+Python (`assay.analyse(store).NAME()`) and, where the table names a section, a part of `assay report`.
+
+{table}
+
+## Options
+
+{options}
+
+## Your own
+
+A file with a record, a function and `ANALYSIS = AnalysisSpec(…)` is an analysis too:
+[add an analysis](../howto/add-an-analysis.md).
+"""
+
+
+def analyses() -> dict[str, str]:
+    """Return the page of all analyses, from what the registry knows."""
+    from dataclasses import MISSING
+
+    from assay.analysis.options import option_fields
+    from assay.analysis.registry import all_analyses
+
+    rows, options = [], []
+    for spec in all_analyses():
+        sections = ", ".join(section.title for section in spec.report_sections) or "–"
+        figures = ", ".join(f"`--{flag}`" for flag in spec.figures) or "–"
+        rows.append((f"`{spec.name}`", spec.help, ", ".join(spec.needs), sections, figures))
+        for field in option_fields(spec.options):
+            default = (
+                "" if field.default is MISSING or field.default in ("", (), None) else f"`{field.default}`"
+            )
+            options.append((f"`{spec.name}`", f"`{field.name}`", field.option.help.rstrip("."), default))
+    text = ANALYSES.format(
+        note=_note("analyses"),
+        table=_table(("name", "shows", "needs", "section of the report", "figures"), rows),
+        options=_table(("analysis", "option", "is", "default"), options),
+    )
+    return {"reference/analyses.md": text}
+
+
 GENERATORS: Mapping[str, Callable[[], dict[str, str]]] = {
     "metrics": metrics,
     "cli": cli,
     "columns": columns,
     "frameworks": frameworks,
+    "analyses": analyses,
 }
 
 

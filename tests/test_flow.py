@@ -39,7 +39,7 @@ def test_from_suite_to_report(tmp_path: Path, shared_settings: Settings) -> None
     board = analyse(store).leaderboard()
     ranks = {standing.framework: standing.rank for standing in board.standings}
     assert set(ranks) == {"constant", "decision_tree"} and sum(ranks.values()) == pytest.approx(3.0)
-    assert board.warnings == ()
+    assert board.notes == ()
     first = next(c.mean for (task, name), c in board.cells.items() if (task, name) == ("iris", "constant"))
     assert first == pytest.approx(1.0986, abs=1e-4)  # ln 3: the prior of three equal classes
 

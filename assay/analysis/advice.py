@@ -1,22 +1,44 @@
-"""Which framework suits a task of these properties, and how sure is that? Scores and properties in, advice out."""
+"""Which framework suits a data set, by how the frameworks did on tasks like it, and how sure that is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from assay.analysis.covariates import as_named, properties_by_task
 from assay.analysis.impute import FoldScores
+from assay.analysis.options import Option
 from assay.analysis.pairwise import MIN_TASKS, Pairwise, compare_pairwise
-from assay.analysis.trees import Node, Tree
+from assay.analysis.partitioning import split_words
+from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
+from assay.analysis.registry import AnalysisSpec
+from assay.analysis.trees import Node, Tree, scores_for_trees, tree_over
+from assay.analysis.wording import percent
+from assay.errors import UserError
 
-__all__ = ["Advice", "advise"]
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+
+__all__ = ["ANALYSIS", "Advice", "advise"]
+
+MOST_FRAMEWORKS = 8  # in a terminal: who wants the others asks for JSON
 
 
 @dataclass(frozen=True)
-class Advice:
+class AdviceOptions:
+    """For which data set, by which properties."""
+
+    facts: Annotated[Mapping[str, float], Option("Facts of the data set.", is_dataset=True)]
+    columns: Annotated[
+        tuple[str, ...], Option("Properties to split by, separated by commas; default: all.")
+    ] = ()
+
+
+@dataclass(frozen=True)
+class Advice(AnalysisRecord):
     """The kind of tasks a data set belongs to, and how the frameworks did on these.
 
     Attributes:
@@ -34,12 +56,84 @@ class Advice:
     sure: float | None
     outside: Mapping[str, tuple[float, float]]
     missing: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def equals(self) -> tuple[str, ...]:
         """Return those that the first is not clearly better than on these tasks."""
         pairs = zip(self.standings.frameworks, self.standings.group, strict=True)
         return tuple(name for name, group in pairs if group == 1)[1:]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per framework: how it did on the tasks of the leaf."""
+        ranked = self.standings
+        return [
+            {
+                "framework": name,
+                "win_rate": float(ranked.win_rate[at]),
+                "strongest_in_draws": None if self.sure is None else float(ranked.first_share[at]),
+            }
+            for at, name in enumerate(ranked.frameworks)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the advice, how sure it is, and what it rests on."""
+        values = {
+            "advice": self.standings.frameworks[0],
+            "sure": self.sure,
+            "not_clearly_worse": self.equals,
+            "leaf": self.leaf.id,
+            "n_tasks": self.leaf.n_tasks,
+            "properties": self.properties,
+            "win_rate": {row["framework"]: row["win_rate"] for row in self.rows()},
+            "outside": self.outside,
+            "missing": self.missing,
+            "notes": self.notes,
+        }
+        return as_json(values)  # type: ignore[no-any-return]
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return how the frameworks did on tasks like it."""
+        rows = self.rows()[:MOST_FRAMEWORKS] if medium.name == "terminal" else self.rows()
+        lines = [
+            [row["framework"], percent(row["win_rate"], 0), percent(row["strongest_in_draws"], 0)]
+            for row in rows
+        ]
+        heads = ["framework", ">wins there", ">strongest in draws"]
+        return (TextTable(heads, lines, f"Tasks like it ({self.leaf.n_tasks}): {self.kind()}."),)
+
+    def kind(self) -> str:
+        """Return the properties by which the data set falls into its leaf, as words."""
+        path, node = [], self.leaf
+        while node.parent is not None:
+            path.append(split_words(self.tree.nodes, node))
+            node = self.tree.nodes[node.parent - 1]
+        if path:
+            return " and ".join(reversed(path))
+        tested = "no property matters" if self.tree.nodes[0].tests else "too few to look for kinds"
+        return f"all tasks of these results, {tested}"
+
+    def summary(self) -> str:
+        """Say which framework, and how sure that is."""
+        how = (
+            "too few tasks to say how sure"
+            if self.sure is None
+            else f"the strongest in {percent(self.sure, 0)} of draws"
+        )
+        return f"Advice: {self.standings.frameworks[0]} ({how})."
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return the advice, who is not clearly worse, and where the data set is unlike the tasks."""
+        lines = [self.summary()]
+        if self.equals and self.sure is not None:
+            lines.append(f"Not clearly worse: {', '.join(self.equals)}.")
+        lines += [
+            f"warning: {name} is {self.properties[name]:g}, the tasks here have {low:g} to {high:g}."
+            for name, (low, high) in self.outside.items()
+        ]
+        if self.missing:
+            lines.append(f"Not known about the data set, so not used: {', '.join(self.missing)}.")
+        return tuple(lines)
 
 
 def advise(
@@ -62,13 +156,46 @@ def advise(
     """
     leaf = tree.leaf(properties)
     inside = [tree.leaf(row).id == leaf.id for row in values.to_dict("records")]
-    own = scores.without_tasks({t for t, here in enumerate(inside) if not here})
-    found = compare_pairwise(own, random)
+    alike = scores.without_tasks({t for t, is_inside in enumerate(inside) if not is_inside})
+    standings = compare_pairwise(alike, random)
     low, high = values.min(numeric_only=True), values.max(numeric_only=True)
     outside = {
         name: (float(low[name]), float(high[name]))
         for name, value in properties.items()
         if name in low.index and not low[name] <= value <= high[name]
     }
-    sure = float(found.first_share[0]) if len(own.tasks) >= MIN_TASKS else None
-    return Advice(tree, leaf, dict(properties), found, sure, outside, tuple(missing))
+    sure = float(standings.first_share[0]) if len(alike.tasks) >= MIN_TASKS else None
+    return Advice(tree, leaf, dict(properties), standings, sure, outside, tuple(missing))
+
+
+def compute(inputs: Inputs, options: AdviceOptions) -> Advice:
+    """Grow the tree over what is known of the data set, and find its leaf; facts are ours, or under OpenML's names."""
+    scores, _ = scores_for_trees(inputs)
+    names = list(properties_by_task(scores, inputs.scores.properties, options.columns).columns)
+    properties = as_named(options.facts, names)
+    known = [name for name in names if name in properties]
+    if not known:
+        raise UserError(
+            f"Nothing that is known of the tasks ({', '.join(names)}) is known of the data set. Give properties "
+            "under our names (assay task show) or OpenML's."
+        )
+    tree = tree_over(inputs, known)
+    values = properties_by_task(scores, inputs.scores.properties, known)
+    incomplete = set(np.flatnonzero(values.isna().any(axis=1).to_numpy()).tolist())
+    missing = [name for name in names if name not in properties]
+    advice = advise(
+        tree, scores.without_tasks(incomplete), values.dropna(), properties, missing, inputs.random()
+    )
+    return replace(advice, notes=tree.notes)
+
+
+ANALYSIS = AnalysisSpec(
+    name="advise",
+    title="Advice for a data set",
+    help="Show which framework suits a data set, by how the frameworks did on tasks like it, and how sure that is.",
+    compute=compute,
+    options=AdviceOptions,
+    needs=("scores", "properties of tasks", "a data set"),
+    examples=("advise my.csv --target y --store results",),
+    sections=(),
+)

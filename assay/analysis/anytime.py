@@ -1,19 +1,27 @@
-"""Score against elapsed time: how far was the search after so many seconds? From frameworks' own traces. Pure."""
+"""Progress over time: how far was a search after how many seconds, from the framework's own trace."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.analysis.record import AnalysisRecord, Medium, TextTable
+from assay.analysis.registry import AnalysisSpec
+from assay.analysis.wording import duration, percent
 from assay.errors import UserError
 
-__all__ = ["Anytime", "Curve", "Progress", "best_so_far", "compare_progress"]
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+    from assay.analysis.options import NoOptions
+    from assay.drawing import Drawing
 
-GRID = 20
+__all__ = ["ANALYSIS", "Anytime", "Curve", "Progress", "best_so_far", "compare_progress"]
+
+GRID = 20  # times at which progress is compared; a multiple of four, so that quarters are among them
 
 
 @dataclass(frozen=True)
@@ -49,11 +57,84 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Anytime:
+class Anytime(AnalysisRecord):
     """Progress of frameworks at the same times, those with the earliest first score first."""
 
     grid_s: tuple[float, ...]
     frameworks: tuple[Progress, ...]
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per framework and time."""
+        return [
+            {
+                "framework": progress.framework, "jobs": progress.jobs, "first_s": progress.first_s,
+                "last_s": progress.last_s, "seconds": seconds, "done": done,
+            }
+            for progress in self.frameworks
+            for seconds, done in zip(self.grid_s, progress.done, strict=True)
+        ]  # fmt: skip
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return when each had its first score and last improvement, and how far it was at each quarter."""
+        quarters = [len(self.grid_s) * part // 4 - 1 for part in (1, 2, 3, 4)]
+        heads = ["framework", ">searches", ">first score after", ">last improvement after"]
+        heads += [f">done at {medium.seconds(self.grid_s[at])}" for at in quarters]
+        lines = [
+            [
+                progress.framework, progress.jobs, medium.seconds(progress.first_s), medium.seconds(progress.last_s),
+                *(percent(progress.done[at], 0) for at in quarters),
+            ]
+            for progress in self.frameworks
+        ]  # fmt: skip
+        return (TextTable(heads, lines),)
+
+    def summary(self) -> str:
+        """Name who has a score first."""
+        first = self.frameworks[0]
+        return (
+            f"{first.framework} has its first score after {duration(first.first_s)}, the earliest of the frameworks "
+            "that leave a trace."
+        )
+
+    def caveat(self) -> str:
+        """Say that curves are not comparable as scores."""
+        return (
+            "From the frameworks' own validation scores, each on its own scale: curves show when a search had made how "
+            "much of its progress, not who is better."
+        )
+
+    def remarks(self) -> tuple[str, ...]:
+        """Say what done means."""
+        return (
+            "Done: the share of the way from a framework's first validation score to its last, in its own terms; not "
+            "comparable as scores.",
+        )
+
+    def drawings(self) -> tuple[Drawing, ...]:
+        """Return progress against time."""
+        from assay.drawing import Drawing
+
+        return (Drawing(7.0, 4.2, self._draw),)
+
+    def methods(self) -> tuple[tuple[str, str], ...]:
+        """Say what progress is a mean over."""
+        jobs = sum(progress.jobs for progress in self.frameworks)
+        return (
+            ("Progress", f"means over {jobs} searches at {len(self.grid_s)} times up to the longest budget"),
+        )
+
+    def _draw(self, figure: Any) -> None:
+        """Draw how much of the way from the first to the last score was done after which time."""
+        from assay.drawing import legend_beside, line_style
+
+        axes = figure.add_subplot()
+        for at, progress in enumerate(self.frameworks):
+            points = zip(self.grid_s, progress.done, strict=True)
+            known = [(seconds, 100 * done) for seconds, done in points if done is not None]
+            axes.plot(*zip(*known, strict=True), label=progress.framework, **line_style(at))
+        axes.set(xlabel="seconds of the search", ylabel="progress of its own validation score, per cent")
+        legend_beside(axes)
 
 
 def best_so_far(framework: str, task: str, trace: Mapping[str, Any], budget_s: float = float("nan")) -> Curve:
@@ -70,9 +151,9 @@ def best_so_far(framework: str, task: str, trace: Mapping[str, Any], budget_s: f
     return Curve(framework, task, str(trace.get("metric", "")), higher, tuple(seconds), tuple(best), budget_s)
 
 
-def _point(said: Any) -> tuple[float, float] | None:
+def _point(written: Any) -> tuple[float, float] | None:
     try:
-        at, score = float(said[0]), float(said[1])
+        at, score = float(written[0]), float(written[1])
     except (TypeError, ValueError, IndexError, KeyError):
         return None
     return (at, score) if isfinite(at) and isfinite(score) else None
@@ -91,13 +172,12 @@ def compare_progress(curves: Iterable[Curve]) -> Anytime:
         )
     ends = [max(curve.seconds[-1], curve.budget_s if isfinite(curve.budget_s) else 0.0) for curve in known]
     grid = np.linspace(max(ends) / GRID, max(ends), GRID)
-    found = []
+    frameworks = []
     for name in sorted({curve.framework for curve in known}):
-        own = [curve for curve in known if curve.framework == name]
-        first, last = (float(np.median([curve.seconds[i] for curve in own])) for i in (0, -1))
-        done = _mean_progress(own, grid)
-        found.append(Progress(name, len(own), first, last, done))
-    return Anytime(tuple(grid.tolist()), tuple(sorted(found, key=lambda one: one.first_s)))
+        searches = [curve for curve in known if curve.framework == name]
+        first, last = (float(np.median([curve.seconds[i] for curve in searches])) for i in (0, -1))
+        frameworks.append(Progress(name, len(searches), first, last, _mean_progress(searches, grid)))
+    return Anytime(tuple(grid.tolist()), tuple(sorted(frameworks, key=lambda progress: progress.first_s)))
 
 
 def _mean_progress(curves: Sequence[Curve], grid: Any) -> tuple[float | None, ...]:
@@ -111,4 +191,28 @@ def _mean_progress(curves: Sequence[Curve], grid: Any) -> tuple[float | None, ..
         rows.append(np.where(at < 0, 0.0, progress))
         begun.append(at >= 0)
     some = np.any(begun, axis=0)
-    return tuple(float(one) if own else None for one, own in zip(np.mean(rows, axis=0), some, strict=True))
+    means = zip(np.mean(rows, axis=0), some, strict=True)
+    return tuple(float(mean) if has_begun else None for mean, has_begun in means)
+
+
+def compute(inputs: Inputs, options: NoOptions) -> Anytime:
+    """Compare the traces of the jobs that are looked at."""
+    jobs = inputs.rows[["framework", "task", "constraint"]].drop_duplicates()
+    shown = set(jobs.itertuples(index=False, name=None))
+    progress = compare_progress(
+        best_so_far(row.framework, row.task, trace, row.budget_s or float("nan"))
+        for row, trace in inputs.traces()
+        if (row.framework, row.task, row.constraint) in shown
+    )
+    return replace(progress, notes=inputs.notes)
+
+
+ANALYSIS = AnalysisSpec(
+    name="anytime",
+    title="Progress over time",
+    help="Show how far each framework's search was after which time, from its own trace.",
+    compute=compute,
+    needs=("traces of searches",),
+    examples=("anytime --store results --figure anytime.svg",),
+    figures={"figure": "Draw progress against time: SVG, PDF or PNG."},
+)

@@ -1,19 +1,38 @@
-"""How probable is it that A is better than B, and by more than matters? Bayesian tests with a region of equivalence."""
+"""The probability that one framework is better than another, and by more than matters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, nan, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from assay.analysis.impute import FoldScores
+from assay.analysis.bayes_tests import (
+    SAMPLES,
+    OneTask,
+    SignedRank,
+    compare_on_tasks,
+    correlated_t,
+    nadeau_bengio,
+    signed_rank,
+    signed_rank_pairs,
+)
+from assay.analysis.options import Option
+from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
+from assay.analysis.registry import AnalysisSpec
+from assay.analysis.scaled import in_gaps
+from assay.analysis.wording import significant
 from assay.errors import ConfigError, UserError
 
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+    from assay.drawing import Drawing
+
 __all__ = [
+    "ANALYSIS",
     "OneTask",
+    "PairOnTasks",
+    "Probabilities",
     "SignedRank",
     "compare_on_tasks",
     "correlated_t",
@@ -22,170 +41,172 @@ __all__ = [
     "signed_rank_pairs",
 ]
 
-PRIOR = 0.5  # the weight of one further, imagined task on which the two are equal
-SAMPLES = 50_000
-BLOCK = 512  # samples that are worked on together: they stay in the processor's cache
+ROPE_GAPS = 0.01  # a hundredth of the way from the constant predictor to the best hardly ever matters
+CLEAR = 0.95  # a pair is called decided above this probability
 
 
 @dataclass(frozen=True)
-class SignedRank:
-    """Probabilities that over tasks A is better, both are equivalent, B is better; and the mean difference A - B."""
+class BayesOptions:
+    """What is taken as equivalent, and whether one pair is tested on each task."""
 
-    a: str
-    b: str
-    p_a: float
-    p_rope: float
-    p_b: float
-    mean_difference: float
-    n_tasks: int
+    rope: Annotated[
+        float | None,
+        Option(
+            "Half the width of the region of equivalence: in gaps (0.01); with --pair in the metric's units (0).",
+            least=0,
+        ),
+    ] = None
+    pair: Annotated[str, Option("A,B: test this pair on each task by itself.")] = ""
 
 
 @dataclass(frozen=True)
-class OneTask:
-    """A pair on one task: the corrected t-test's p-value, and the probabilities of the correlated t-test."""
+class Probabilities(AnalysisRecord):
+    """The signed-rank test of every pair of frameworks; differences in gaps from the constant predictor to the best.
 
-    task: str
+    `rope` is half the width of the region of equivalence, `samples` the number of draws from the posterior.
+    """
+
+    rope: float
+    pairs: tuple[SignedRank, ...]
+    samples: int = SAMPLES
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per pair."""
+        return [as_json(pair) for pair in self.pairs]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the probabilities of all pairs."""
+        return as_json({"rope": self.rope, "pairs": self.pairs, "notes": self.notes})  # type: ignore[no-any-return]
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return one line per pair."""
+        lines = [
+            [pair.a, pair.b, f"{pair.p_a:.3f}", f"{pair.p_rope:.3f}", f"{pair.p_b:.3f}",
+             significant(pair.mean_difference)]
+            for pair in self.pairs
+        ]  # fmt: skip
+        heads = ["A", "B", ">P(A better)", ">P(equivalent)", ">P(B better)", ">mean A - B"]
+        return (TextTable(heads, lines),)
+
+    def summary(self) -> str:
+        """Say how many pairs are decided."""
+        decided = sum(max(pair.p_a, pair.p_b) > CLEAR for pair in self.pairs)
+        equivalent = sum(pair.p_rope > CLEAR for pair in self.pairs)
+        return (
+            f"In {decided} of {len(self.pairs)} pairs one is better with a probability above {100 * CLEAR:g} %; "
+            f"{equivalent} pairs are equivalent with that probability."
+        )
+
+    def caveat(self) -> str:
+        """Say what equivalent means."""
+        return (
+            f"Equivalent means: within {self.rope:g} of the gap from the constant predictor to the best. "
+            "All other pairs are undecided."
+        )
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return nothing: the table says it all."""
+        return ()
+
+    def nothing_to_show(self) -> str:
+        """Say what is missing where there is no pair."""
+        return "" if self.pairs else "At least two frameworks are needed."
+
+    def drawings(self) -> tuple[Drawing, ...]:
+        """Return a matrix of probabilities."""
+        from assay.drawing import Drawing, square_size
+
+        names = {name for pair in self.pairs for name in (pair.a, pair.b)}
+        return (Drawing(*square_size(len(names)), self._draw),)
+
+    def methods(self) -> tuple[tuple[str, str], ...]:
+        """Say which test, region and number of draws."""
+        how = f"Bayesian signed-rank test, region of equivalence ±{self.rope:g} gaps, {self.samples:,} draws"
+        return (("Probabilities", how),)
+
+    def _draw(self, figure: Any) -> None:
+        """Draw the probability that the row is better than the column by more than the region of equivalence."""
+        from assay.drawing import paint_square
+
+        names = list(dict.fromkeys(name for pair in self.pairs for name in (pair.a, pair.b)))
+        shares = np.full((len(names), len(names)), np.nan)
+        for pair in self.pairs:
+            i, j = names.index(pair.a), names.index(pair.b)
+            shares[i, j], shares[j, i] = pair.p_a, pair.p_b
+        order = np.argsort(-np.nansum(shares, axis=1), kind="stable")
+        ordered = shares[np.ix_(order, order)]
+        paint_square(figure, [names[i] for i in order], ordered, "P(row is better than column)")
+
+
+@dataclass(frozen=True)
+class PairOnTasks(AnalysisRecord):
+    """One pair of frameworks on each task by itself, in the metric's units, positive where A is better."""
+
     a: str
     b: str
-    mean_difference: float
-    t: float
-    p: float
-    p_a: float
-    p_rope: float
-    p_b: float
-    n_folds: int
+    rope: float
+    tasks: tuple[OneTask, ...]
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per task."""
+        return [as_json(task) for task in self.tasks]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return one object per task."""
+        return self.rows()
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return one line per task."""
+        lines = [
+            [task.task, significant(task.mean_difference), f"{task.p:.3g}", f"{task.p_a:.3f}", f"{task.p_rope:.3f}",
+             f"{task.p_b:.3f}"]
+            for task in self.tasks
+        ]  # fmt: skip
+        heads = [f">P({self.a} better)", ">P(equivalent)", f">P({self.b} better)"]
+        return (TextTable(["task", f">{self.a} - {self.b}", ">corrected p", *heads], lines),)
+
+    def summary(self) -> str:
+        """Say which test the p-values are from."""
+        return (
+            "Corrected p: Nadeau and Bengio's resampled t-test, each task by itself, not corrected for the number of "
+            "tasks."
+        )
 
 
-def signed_rank(differences: Any, rope: float, random: np.random.Generator, samples: int = SAMPLES) -> Any:
-    """Return the probabilities that positive, negligible, negative differences prevail, of A - B over tasks.
-
-    The posterior of Dirichlet weights over the tasks, with a prior observation of no difference; for each draw, the
-    weight of the pairs of tasks (Walsh averages) above, inside and below ±`rope`; the probabilities are how often each
-    is the largest.
-
-    References:
-        Benavoli, Corani, Demšar and Zaffalon (2017), Time for a change: a tutorial for comparing multiple classifiers
-        through Bayesian analysis, JMLR 18.
-    """
-    return _signed_rank(
-        np.asarray(differences, dtype=float), rope, _weights(len(differences), random, samples)
-    )
+def compute(inputs: Inputs, options: BayesOptions) -> Probabilities | PairOnTasks:
+    """Test all pairs over tasks, or one pair on each task."""
+    if options.pair:
+        return _on_each_task(inputs, options.pair, options.rope or 0.0)
+    rope = ROPE_GAPS if options.rope is None else options.rope
+    compared = inputs.compared
+    means, names, notes = in_gaps(compared.scores)
+    pairs = signed_rank_pairs(means, names, rope, inputs.random(), SAMPLES)
+    return Probabilities(rope, tuple(pairs), SAMPLES, (*compared.notes, *notes))
 
 
-def signed_rank_pairs(
-    means: Any, frameworks: Sequence[str], rope: float, random: np.random.Generator, samples: int = SAMPLES
-) -> list[SignedRank]:
-    """Return the test for every pair of columns of (tasks, m) scores; all pairs share the draws."""
-    if rope < 0:
-        raise ConfigError(f"--rope {rope:g}: the half width of the region of equivalence is 0 or more.")
-    if len(frameworks) < 2:
-        raise UserError("At least two frameworks are needed, beside the constant predictor.")
-    if len(means) < 1:
-        raise UserError("There is no task on which all frameworks have a score.")
-    if np.isnan(means).any():
-        raise UserError("Scores are missing: impute them (--impute), or leave out the tasks or frameworks.")
-    weights = _weights(len(means), random, samples)
-    out = []
-    for i, a in enumerate(frameworks):
-        for j in range(i + 1, len(frameworks)):
-            z = means[:, i] - means[:, j]
-            p_a, p_rope, p_b = _signed_rank(z, rope, weights)
-            out.append(SignedRank(a, frameworks[j], p_a, p_rope, p_b, float(z.mean()), len(z)))
-    return out
+def _on_each_task(inputs: Inputs, pair: str, rope: float) -> PairOnTasks:
+    names = [name.strip() for name in pair.split(",")]
+    if len(names) != 2:
+        raise ConfigError(f"The pair is '{pair}': name two frameworks, as in flaml,tpot.")
+    a, b = names
+    tasks = compare_on_tasks(inputs.folds, a, b, rope)
+    if not tasks:
+        raise UserError(f"{a} and {b} have no task with two folds in common: there is nothing to test.")
+    return PairOnTasks(a, b, rope, tuple(tasks))
 
 
-def _weights(n: int, random: np.random.Generator, samples: int) -> Any:
-    """Return (n + 1, samples) weights, first that of the imagined task."""
-    alpha = np.ones(n + 1)
-    alpha[0] = PRIOR
-    return np.ascontiguousarray(random.dirichlet(alpha, samples).T)
-
-
-def _signed_rank(differences: Any, rope: float, weights: Any) -> tuple[float, float, float]:
-    z = np.concatenate([[0.0], differences])
-    order = np.argsort(z, kind="stable")
-    z = z[order]
-    # For each task, how many of the others have a sum with it below, or not above, the region: those before these.
-    lower, upper = (
-        np.searchsorted(z, -2 * rope - z, side="left"),
-        np.searchsorted(z, 2 * rope - z, side="right"),
-    )
-    parts = []
-    for begin in range(0, weights.shape[1], BLOCK):
-        w = weights[order, begin : begin + BLOCK]
-        below = np.zeros((len(w) + 1, w.shape[1]))
-        for task, own in enumerate(w):  # cumsum over the first axis is six times slower
-            np.add(below[task], own, out=below[task + 1])
-        under = np.einsum("ts,ts->s", w, below[lower])
-        inside = np.einsum("ts,ts->s", w, below[upper]) - under
-        parts.append(np.stack([1 - under - inside, inside, under]))
-    shares = np.concatenate(parts, axis=1)
-    top = shares >= shares.max(axis=0) - 1e-12
-    counted = (top / top.sum(axis=0)).mean(axis=1)
-    return float(counted[0]), float(counted[1]), float(counted[2])
-
-
-def nadeau_bengio(differences: Any, test_ratio: float) -> tuple[float, float]:
-    """Return t and the two-sided p-value of the corrected resampled t-test of differences on folds.
-
-    Training sets of folds overlap, so the variance of the mean is taken as (1/n + test/train) s².
-
-    References:
-        Nadeau and Bengio (2003), Inference for the generalization error, Machine Learning 52(3).
-    """
-    from scipy.special import stdtr
-
-    d = np.asarray(differences, dtype=float)
-    n = len(d)
-    if n < 2:
-        return nan, nan
-    error = sqrt((1 / n + test_ratio) * float(d.var(ddof=1)))
-    mean = float(d.mean())
-    t = mean / error if error > 0 else (0.0 if mean == 0 else inf if mean > 0 else -inf)
-    return t, float(2 * stdtr(n - 1, -abs(t)))
-
-
-def correlated_t(differences: Any, test_ratio: float, rope: float) -> tuple[float, float, float]:
-    """Return the posterior probabilities that the mean difference lies above, inside and below ±`rope`.
-
-    References:
-        Corani and Benavoli (2015), A Bayesian approach for comparing cross-validated algorithms on multiple data sets,
-        Machine Learning 100.
-    """
-    from scipy.special import stdtr
-
-    d = np.asarray(differences, dtype=float)
-    n = len(d)
-    if n < 2:
-        return nan, nan, nan
-    scale = sqrt((1 / n + test_ratio) * float(d.var(ddof=1)))
-    mean = float(d.mean())
-    if scale == 0:
-        return float(mean > rope), float(abs(mean) <= rope), float(mean < -rope)
-    under, not_over = (float(stdtr(n - 1, (edge - mean) / scale)) for edge in (-rope, rope))
-    return 1 - not_over, not_over - under, under
-
-
-def compare_on_tasks(scores: FoldScores, a: str, b: str, rope: float = 0.0) -> list[OneTask]:
-    """Return both tests of a pair on each task that has at least two folds of theirs.
-
-    Test and training parts are taken to be those of cross-validation with as many folds as there are: where only some
-    of them were run, the tests are more cautious than they need be.
-    """
-    if rope < 0:
-        raise ConfigError(f"--rope {rope:g}: the half width of the region of equivalence is 0 or more.")
-    for name in (a, b):
-        if name not in scores.frameworks:
-            raise UserError(f"Unknown framework '{name}': give two of {', '.join(scores.frameworks)}.")
-    pair = scores.keep([a, b])
-    out = []
-    for t, task in enumerate(pair.tasks):
-        rows = (pair.task == t) & np.isfinite(pair.scores).all(axis=1)
-        folds = len(np.unique(pair.fold[rows, 1]))
-        if folds < 2:
-            continue
-        d = pair.scores[rows, 0] - pair.scores[rows, 1]
-        ratio = 1 / (folds - 1)
-        tests = (*nadeau_bengio(d, ratio), *correlated_t(d, ratio, rope))
-        out.append(OneTask(task, a, b, float(d.mean()), *tests, n_folds=len(d)))
-    return out
+ANALYSIS = AnalysisSpec(
+    name="bayes",
+    title="Probability of being better",
+    help="Show how probable it is that one framework is better than another, or that both are equivalent.",
+    about="A gap is the distance from the constant predictor to the best framework on a task.",
+    compute=compute,
+    options=BayesOptions,
+    examples=(
+        "bayes --scores results.csv --rope 0.01",
+        "bayes --scores results.csv --pair flaml,tpot",
+    ),
+    figures={"figure": "Draw the probabilities of all pairs: SVG, PDF or PNG."},
+)

@@ -14,6 +14,9 @@ MAX_STEPS = 60
 CONVERGED = 1e-13  # of the log-likelihood, relative: what one more Newton step would gain
 NEARBY = 1e-10  # the same, per comparison, for models whose solution is known nearly
 FEW_STEPS = 12
+LONGEST_STEP = (
+    5.0  # of a log strength: further than odds of 150 to 1 the quadratic model is not to be believed
+)
 ALL_TIES = 30.0  # the log weight of a tie where there is nothing else
 AT_ONCE = 2**17  # numbers in a square of all pairs of some models: what the processor's cache holds
 
@@ -69,7 +72,10 @@ def tally(scores: Any) -> tuple[Any, Any]:
     ordered = np.sort(scores, axis=1)
     ties = np.zeros(len(scores))
     for lag in range(1, m):
-        ties += (ordered[:, lag:] == ordered[:, :-lag]).sum(axis=1)
+        equal = ordered[:, lag:] == ordered[:, :-lag]
+        if not equal.any():
+            break  # in sorted rows, equals further apart have equals between them
+        ties += equal.sum(axis=1)
     return points, ties
 
 
@@ -97,12 +103,13 @@ def fit(tallies: Tallies) -> Fits:
     loglik = np.zeros(len(flat_points))
     all_even = flat_ties >= met.sum(axis=(1, 2)) / 2 * (1 - 1e-12)  # then nothing tells strengths apart
     for has_ties in (False, True):
-        own = ((flat_ties > 0) == has_ties) & ~all_even
-        if own.any():
-            found = _climb(flat_points[own], flat_ties[own], met[own], has_ties)
-            strengths[own], loglik[own] = found[0], found[2]
+        models = ((flat_ties > 0) == has_ties) & ~all_even
+        if models.any():
+            with one_thread():
+                fitted = _climb(flat_points[models], flat_ties[models], met[models], has_ties)
+            strengths[models], loglik[models] = fitted[0], fitted[2]
             if has_ties:
-                tie[own] = found[1]
+                tie[models] = fitted[1]
     return Fits(strengths.reshape(*shape, m), tie.reshape(shape), loglik.reshape(shape))
 
 
@@ -122,13 +129,13 @@ def fit_nearby(points: Any, ties: Any, meetings: float, start: Fits) -> Any:
     out, settled = np.empty((n, m)), np.zeros(n, dtype=bool)
     alike = (ties > 0) == bool(np.isfinite(start.tie))
     size = max(1, AT_ONCE // m**2)
-    with threadpool_limits(
-        1, "blas"
-    ):  # systems this small are solved slower by many threads, far slower beside others
+    with one_thread():
+        theta, nu = _first_steps(points, ties, meetings, start)
         for first in range(0, n, size):
-            own = first + np.flatnonzero(alike[first : first + size])
-            if len(own):
-                out[own], settled[own] = _settle(points[own], ties[own], meetings, start)
+            models = first + np.flatnonzero(alike[first : first + size])
+            if len(models):
+                near = theta[models], nu[models]
+                out[models], settled[models] = _settle(near, points[models], ties[models], meetings)
     rest = ~settled
     if rest.any():
         everybody = meetings * (1 - np.eye(m))
@@ -136,18 +143,45 @@ def fit_nearby(points: Any, ties: Any, meetings: float, start: Fits) -> Any:
     return out
 
 
-def _settle(points: Any, ties: Any, meetings: float, start: Fits) -> tuple[Any, Any]:
-    """Return strengths, and which of the models took a last step that gained next to nothing."""
+def one_thread() -> Any:
+    """Return a context in which BLAS uses one thread: systems this small are solved slower by many."""
+    return threadpool_limits(1, "blas")
+
+
+def _first_steps(points: Any, ties: Any, meetings: float, start: Fits) -> tuple[Any, Any]:
+    """Return strengths (n, m) and tie weights (n) after a Newton step from the start, whose curve all models share."""
     n, m = points.shape
     theta, nu = np.repeat(start.strengths[None], n, axis=0), np.full(n, float(start.tie))
+    with np.errstate(all="ignore"):
+        base, curve = _slope_and_curve(theta[:1], nu[:1], np.zeros((1, m)), np.zeros(1), meetings)
+    slope = base + np.column_stack([points[:, : m - 1], ties])
+    step = _solve(curve[0], slope.T)
+    if step is not None:
+        step = np.clip(step.T, -LONGEST_STEP, LONGEST_STEP)
+        theta[:, : m - 1] += step[:, : m - 1]
+        nu += step[:, m - 1]
+    return theta, nu
+
+
+def _solve(curve: Any, slope: Any) -> Any:
+    """Return the solution of a system with a positive definite matrix, of which it may make use; None if it is not."""
+    from scipy.linalg.lapack import dposv
+
+    _, step, info = dposv(curve, slope, lower=1)
+    return step if info == 0 else None
+
+
+def _settle(near: tuple[Any, Any], points: Any, ties: Any, meetings: float) -> tuple[Any, Any]:
+    """Return strengths, and which of the models took a last step that gained next to nothing."""
+    (theta, nu), (n, m) = near, points.shape
     gain = np.full(n, np.inf)
     with np.errstate(all="ignore"):  # strengths without bound overflow: they go to `fit`
         for _ in range(FEW_STEPS):
             slope, curve = _slope_and_curve(theta, nu, points, ties, meetings)
-            try:
-                step = np.clip(np.linalg.solve(curve, slope[:, :, None])[:, :, 0], -5.0, 5.0)
-            except np.linalg.LinAlgError:
+            steps = [_solve(curve[model], slope[model]) for model in range(n)]
+            if any(step is None for step in steps):
                 return theta, np.zeros(n, dtype=bool)
+            step = np.clip(np.stack(steps), -LONGEST_STEP, LONGEST_STEP)
             gain = (step * slope).sum(axis=1) / 2
             theta[:, : m - 1] += step[:, : m - 1]
             nu += step[:, m - 1]  # without ties: zero
@@ -166,22 +200,32 @@ def _slope_and_curve(theta: Any, nu: Any, points: Any, ties: Any, meetings: floa
     root, even_weight = np.exp(theta / 2), np.exp(nu)
     ahead = root[:, :, None] / root[:, None, :]
     behind = ahead.swapaxes(1, 2)
-    share = 1 / (ahead + behind + even_weight[:, None, None])
-    lead = (ahead - behind) * share / 2  # of what i gets from j, beyond a half
-    even = even_weight[:, None, None] * share
+    # In place where a square is not needed any more: these squares are what the time goes into.
+    even = ahead + behind
+    even += even_weight[:, None, None]
+    np.reciprocal(even, out=even)
+    lead = ahead - behind
+    lead *= even
+    lead /= 2  # of what i gets from j, beyond a half
+    even *= even_weight[:, None, None]
     rows = np.arange(m)
     even[:, rows, rows] = 0.0
-    spread = meetings * (0.25 - lead**2 - even / 4)
+    spread = lead**2
+    np.subtract(0.25, spread, out=spread)
+    spread -= even / 4
+    spread *= meetings
     spread[:, rows, rows] = 0.0
     slope = np.empty((n, m))
     slope[:, : m - 1] = (points - meetings * (lead.sum(axis=2) + (m - 1) / 2))[:, : m - 1]
     slope[:, m - 1] = ties - meetings * even.sum(axis=(1, 2)) / 2
-    curve = np.zeros((n, m, m))
-    curve[:, : m - 1, : m - 1] = -spread[:, : m - 1, : m - 1]
-    curve[:, rows, rows] = spread.sum(axis=2)
-    across = -meetings * (even * lead).sum(axis=2)
+    diagonal = spread.sum(axis=2)
+    curve = np.negative(spread, out=spread)  # the last row and column become those of the tie weight
+    curve[:, rows, rows] = diagonal
+    across = -meetings * np.einsum("nij,nij->ni", even, lead)
     curve[:, : m - 1, m - 1] = curve[:, m - 1, : m - 1] = across[:, : m - 1]
-    curve[:, m - 1, m - 1] = meetings * (even * (1 - even)).sum(axis=(1, 2)) / 2 if has_ties else 1.0
+    curve[:, m - 1, m - 1] = (
+        meetings * (even.sum(axis=(1, 2)) - np.einsum("nij,nij->n", even, even)) / 2 if has_ties else 1.0
+    )
     curve[:, rows, rows] += (1e-13 * curve[:, rows, rows].max(axis=1) + 1e-300)[:, None]
     return slope, curve
 
@@ -236,7 +280,7 @@ def _newton(theta: Any, nu: Any, points: Any, ties: Any, met: Any, has_ties: boo
     inner[:, range(len(kept)), range(len(kept))] += (1e-13 * size + 1e-300)[:, None]
     step = np.zeros((n, m + 1))
     step[:, kept] = np.linalg.solve(inner, slope[:, kept][:, :, None])[:, :, 0]
-    step = np.clip(step, -5.0, 5.0)
+    step = np.clip(step, -LONGEST_STEP, LONGEST_STEP)
     return step, (step * slope).sum(axis=1) / 2
 
 

@@ -1,20 +1,28 @@
-"""What a longer budget bought: scores, ranks and failures of the same frameworks under several budgets. Pure."""
+"""What a longer budget bought: scores, ranks and failures of the same frameworks under several budgets."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.analysis.filter import labelled
+from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
+from assay.analysis.registry import AnalysisSpec
 from assay.errors import UserError
 
-__all__ = ["BudgetStep", "compare_budgets"]
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+    from assay.analysis.options import NoOptions
+    from assay.drawing import Drawing
+
+__all__ = ["ANALYSIS", "BudgetStep", "BudgetSteps", "compare_budgets"]
 
 TASK = ["task", "task_id", "task_digest", "metric"]
 SAME = 1e-12  # relative: means that differ by less differ by rounding
+GAIN = "Gain: the change in gaps from the constant predictor to the better of the two."
 
 
 @dataclass(frozen=True)
@@ -41,11 +49,88 @@ class BudgetStep:
     rank_after: float | None = None
 
 
+@dataclass(frozen=True)
+class BudgetSteps(AnalysisRecord):
+    """The steps of all frameworks between neighbouring budgets."""
+
+    steps: tuple[BudgetStep, ...]
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per framework and step."""
+        return [as_json(step) for step in self.steps]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return one object per framework and step."""
+        return self.rows()
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return one line per framework and step."""
+        heads = [
+            "framework", ">from", ">to", ">tasks", ">better", ">equal", ">worse", ">gain", ">rank before",
+            ">rank after", ">failed before", ">failed after",
+        ]  # fmt: skip
+        lines = [
+            [
+                step.framework, medium.seconds(step.from_s), medium.seconds(step.to_s), step.tasks, step.better,
+                step.equal, step.worse, _shown(step.gain, "+.3f"), _shown(step.rank_before, ".2f"),
+                _shown(step.rank_after, ".2f"), step.failed_before, step.failed_after,
+            ]
+            for step in self.steps
+        ]  # fmt: skip
+        return (TextTable(heads, lines),)
+
+    def summary(self) -> str:
+        """Count the cases in which more time helped."""
+        better, worse = sum(step.better for step in self.steps), sum(step.worse for step in self.steps)
+        total = sum(step.tasks for step in self.steps)
+        return f"With more time scores were better in {better} of {total} cases, and worse in {worse}."
+
+    def caveat(self) -> str:
+        """Say what is compared, and in which unit."""
+        return f"Only folds that have a score under both budgets are compared. {GAIN}"
+
+    def remarks(self) -> tuple[str, ...]:
+        """Say what a gain is."""
+        return (GAIN,)
+
+    def drawings(self) -> tuple[Drawing, ...]:
+        """Return counts of better, equal and worse tasks."""
+        from assay.drawing import Drawing, rows_size
+
+        empty = "" if self.steps else "No framework has folds under two budgets"
+        return (Drawing(*rows_size(len(self.steps)), self._draw, empty=empty),)
+
+    def methods(self) -> tuple[tuple[str, str], ...]:
+        """Say which budgets were compared."""
+        budgets = sorted({seconds for step in self.steps for seconds in (step.from_s, step.to_s)})
+        listed = ", ".join(f"{seconds:g} s" for seconds in budgets)
+        return (("Budgets", f"neighbouring budgets ({listed}), folds that have both, means over folds"),)
+
+    def _draw(self, figure: Any) -> None:
+        """Draw on how many tasks the longer budget gave better, equal and worse scores."""
+        from assay.drawing import COLOURS, HIGHLIGHT, label_rows, legend_beside, stacked_bars
+
+        axes = figure.add_subplot()
+        colours = {"better": COLOURS[2], "equal": "#c8c8c8", "worse": HIGHLIGHT}
+        parts = [
+            (kind, colour, [getattr(step, kind) for step in self.steps]) for kind, colour in colours.items()
+        ]
+        stacked_bars(axes, parts)
+        label_rows(axes, [f"{step.framework}: {step.from_s:g} s to {step.to_s:g} s" for step in self.steps])
+        axes.set_xlabel("tasks")
+        legend_beside(axes)
+
+
+def _shown(value: float | None, how: str) -> str:
+    return "–" if value is None else format(value, how)
+
+
 def compare_budgets(table: Any) -> tuple[BudgetStep, ...]:
     """Return the steps between neighbouring budgets of a scores table of one metric per job."""
     budgets = sorted(table["budget_s"].dropna().unique())
     if len(budgets) < 2:
-        known = ", ".join(f"{one:g} s" for one in budgets) or "none is known"
+        known = ", ".join(f"{seconds:g} s" for seconds in budgets) or "none is known"
         raise UserError(
             f"Budgets are compared with each other, but there is one only ({known}). Run with another."
         )
@@ -54,11 +139,11 @@ def compare_budgets(table: Any) -> tuple[BudgetStep, ...]:
     floor = constant.groupby(TASK)["value"].mean()
     others = jobs[jobs["role"] != "constant"]
     out = []
-    for before, after in pairwise(float(one) for one in budgets):
-        steps = [_step(str(name), own, before, after, floor) for name, own in others.groupby("label")]
+    for before, after in pairwise(float(seconds) for seconds in budgets):
+        steps = [_step(str(name), rows, before, after, floor) for name, rows in others.groupby("label")]
         both = {step.framework: step for step in steps if step is not None}
         shared = others[others["label"].isin(both)]
-        ranks = [_ranks(shared, one, (before, after)) for one in (before, after)]
+        ranks = [_ranks(shared, budget, (before, after)) for budget in (before, after)]
         for name, step in both.items():
             out.append(replace(step, rank_before=ranks[0].get(name), rank_after=ranks[1].get(name)))
     return tuple(sorted(out, key=lambda step: (step.framework, step.from_s)))
@@ -84,20 +169,20 @@ def _jobs(table: Any) -> Any:
 
 def _ranks(jobs: Any, budget: float, both: tuple[float, float]) -> dict[str, float]:
     """Return average ranks under one budget, on the tasks that every framework has under both."""
-    own = jobs[jobs["budget_s"].isin(both)]
-    means = own.groupby([*TASK, "budget_s", "label"])["value"].agg(["mean", "size"]).unstack("label")
+    rows = jobs[jobs["budget_s"].isin(both)]
+    means = rows.groupby([*TASK, "budget_s", "label"])["value"].agg(["mean", "size"]).unstack("label")
     complete = means["size"].notna().all(axis=1).groupby(level=TASK).agg(["all", "size"])
     tasks = complete.index[complete["all"] & (complete["size"] == 2)]
-    if own["label"].nunique() < 2 or not len(tasks):
+    if rows["label"].nunique() < 2 or not len(tasks):
         return {}
     scores = means["mean"].xs(budget, level="budget_s").loc[tasks].fillna(-np.inf)
     ranks = scores.rank(axis=1, ascending=False).mean()
     return {str(name): float(rank) for name, rank in ranks.items()}
 
 
-def _step(framework: str, own: Any, before: float, after: float, floor: Any) -> BudgetStep | None:
+def _step(framework: str, rows: Any, before: float, after: float, floor: Any) -> BudgetStep | None:
     keys = [*TASK, "repeat", "fold"]
-    first, second = (own[own["budget_s"] == budget].set_index(keys)["value"] for budget in (before, after))
+    first, second = (rows[rows["budget_s"] == budget].set_index(keys)["value"] for budget in (before, after))
     both = first.index.intersection(second.index)
     if not len(both):
         return None
@@ -124,3 +209,24 @@ def _gain(means: Any, change: Any, floor: Any) -> float | None:
     gap = means.max(axis=1) - floor.reindex(means.index)
     use = gap.notna() & (gap > 0)
     return float((change[use] / gap[use]).clip(-1, 1).mean()) if use.any() else None
+
+
+def compute(inputs: Inputs, options: NoOptions) -> BudgetSteps:
+    """Compare neighbouring budgets."""
+    if inputs.selection.constraint:
+        raise UserError(
+            f"Budgets are compared with each other, but only {inputs.selection.constraint} is looked at: leave "
+            "--constraint out."
+        )
+    return BudgetSteps(compare_budgets(inputs.rows), inputs.notes)
+
+
+ANALYSIS = AnalysisSpec(
+    name="budgets",
+    title="What a longer budget bought",
+    help="Show what a longer budget bought: scores and failures of the same folds under both.",
+    compute=compute,
+    needs=("several budgets",),
+    examples=("budgets --scores results.csv",),
+    figures={"figure": "Draw counts of better, equal and worse tasks: SVG, PDF or PNG."},
+)

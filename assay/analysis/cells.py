@@ -1,14 +1,24 @@
-"""Mean, deviation and failures of each framework on each task: the tables at the end of the AMLB paper. Pure."""
+"""Mean, deviation and failures of each framework on each task: the tables at the end of the AMLB paper."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.analysis.impute import ABSENT, FAILED, NOT_OWN, OK, FoldScores
+from assay.analysis.record import AnalysisRecord, Medium, Raw, TextTable, as_json
+from assay.analysis.registry import AnalysisSpec, SectionSpec
 
-__all__ = ["TaskCell", "make_cells"]
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+    from assay.analysis.options import NoOptions
+
+__all__ = ["ANALYSIS", "TaskCell", "TaskCells", "make_cells"]
+
+# Errors in the units of the target have any magnitude: the paper prints two significant digits, not three decimals.
+IN_UNITS = ("rmse", "mse", "mae")
 
 
 @dataclass(frozen=True)
@@ -28,6 +38,65 @@ class TaskCell:
     std: float | None
     n: int
     fails: int
+
+
+@dataclass(frozen=True)
+class TaskCells(AnalysisRecord):
+    """All cells of all tasks and frameworks, nothing imputed."""
+
+    cells: tuple[TaskCell, ...]
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per task and framework, at full precision."""
+        return [asdict(cell) for cell in self.cells]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return one object per task and framework."""
+        return as_json(self.cells)  # type: ignore[no-any-return]
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return tasks down, frameworks across, mean(std)fails in each cell as in the AMLB paper."""
+        frameworks = list(dict.fromkeys(cell.framework for cell in self.cells))
+        tasks = list(dict.fromkeys(cell.task for cell in self.cells))
+        cells = {(cell.task, cell.framework): cell for cell in self.cells}
+        in_latex = medium.name == "latex"
+        lines = [
+            [task, *(shown_cell(cells.get((task, name)), in_latex) for name in frameworks)] for task in tasks
+        ]
+        return (TextTable(["task", *(f">{name}" for name in frameworks)], lines),)
+
+    def summary(self) -> str:
+        """Say what a cell holds."""
+        return "Mean (deviation) over completed folds, in the metric's own direction; ✗ counts the folds that failed."
+
+    def caveat(self) -> str:
+        """Say what a deviation is not."""
+        return "Deviations of folds are not standard errors of the mean: folds share training rows."
+
+    def remarks(self) -> tuple[str, ...]:
+        """Say what a cell holds."""
+        return (self.summary(),)
+
+
+def shown_cell(cell: TaskCell | None, in_latex: bool = False) -> str:
+    """Return mean(std) and, raised or behind a sign, how many folds failed; a dash where they left one or none."""
+    if cell is None:
+        return ""
+    fails = "" if not cell.fails else f"$^{{{cell.fails}}}$" if in_latex else f" ✗{cell.fails}"
+    if cell.mean is None or (cell.n < 2 and cell.fails):
+        return Raw(f"-{fails}")
+    show = _two_digits if cell.metric in IN_UNITS else _three_decimals
+    std = "" if cell.std is None else f"({show(cell.std)})"
+    return Raw(f"{show(cell.mean)}{std}{fails}")
+
+
+def _three_decimals(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _two_digits(value: float) -> str:
+    return f"{float(f'{value:.2g}'):g}"  # 12000 rather than 1.2e+04
 
 
 def make_cells(scores: FoldScores, constraints: dict[str, str]) -> list[TaskCell]:
@@ -55,3 +124,20 @@ def make_cells(scores: FoldScores, constraints: dict[str, str]) -> list[TaskCell
                 )
             )
     return out
+
+
+def compute(inputs: Inputs, options: NoOptions) -> TaskCells:
+    """Summarise the folds that each framework completed."""
+    first = inputs.rows.drop_duplicates("label")
+    constraints = dict(zip(first["label"], first["constraint"], strict=True))
+    return TaskCells(tuple(make_cells(inputs.gathered("none"), constraints)), inputs.notes)
+
+
+ANALYSIS = AnalysisSpec(
+    name="table",
+    title="All scores",
+    help="Show mean (deviation) and failures of each framework on each task, nothing imputed.",
+    compute=compute,
+    examples=("table --scores results.csv --type regression --format latex",),
+    sections=(SectionSpec("scores", "All scores"),),
+)

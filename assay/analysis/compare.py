@@ -23,8 +23,8 @@ __all__ = [
     "compare_sides",
 ]
 
-Row = Mapping[str, Any]
-Fold = dict[str, Row]  # the rows of one fold, by "a", "b" and "constant"
+ScoreRecord = Mapping[str, Any]
+Fold = dict[str, ScoreRecord]  # the rows of one fold, by "a", "b" and "constant"
 TaskKey = tuple[str, str, str]  # task, task_id, metric: what tells two tasks of a scores table apart
 NO_GAP = 1e-12  # relative to the scores: less is what rounding leaves of equal numbers
 
@@ -34,7 +34,7 @@ class Side:
     """Somebody who takes part in a comparison: what to call it, and its rows of the scores table."""
 
     name: str
-    rows: Sequence[Row]
+    rows: Sequence[ScoreRecord]
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def compare_sides(
     )
 
 
-def _optimised(*sides: Side) -> list[Row]:
+def _optimised(*sides: Side) -> list[ScoreRecord]:
     """Return one row per job: that of the metric which was to be optimised."""
     return [row for side in sides for row in side.rows if row["optimised"]]
 
@@ -227,7 +227,7 @@ def _pair_up(a: Side, b: Side, constant: Side) -> tuple[dict[TaskKey, list[Fold]
     return folds, tuple(left_out)
 
 
-def _reason(name: str, role: str, row: Row | None) -> str:
+def _reason(name: str, role: str, row: ScoreRecord | None) -> str:
     """Return why a fold cannot be compared because of this row, or an empty text."""
     if row is None:
         return f"{name} was not run"
@@ -236,7 +236,7 @@ def _reason(name: str, role: str, row: Row | None) -> str:
     return f"{name} has no score" if role == "constant" and _score(row) is None else ""
 
 
-def _score(row: Row) -> float | None:
+def _score(row: ScoreRecord) -> float | None:
     """Return the score of a job that has one; a table says NaN where rows say None."""
     value = row["value"]
     return None if row["status"] != "ok" or value is None or isnan(value) else float(value)
@@ -336,7 +336,7 @@ def _scope(n_tasks: int, has_interval: bool) -> tuple[str, ...]:
     return ("One task: the interval speaks of this data set only.",) if n_tasks == 1 else ()
 
 
-def _mixed(rows: Sequence[Row]) -> tuple[str, ...]:
+def _mixed(rows: Sequence[ScoreRecord]) -> tuple[str, ...]:
     tiers = len({row["enforcement"] for row in rows})
     return ("Rows of different tiers are mixed: their limits were not enforced alike.",) if tiers > 1 else ()
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.impute import FoldScores
-from assay.analysis.trees import MAX_LEVELS, Comparisons
+from assay.analysis.partitioning import MAX_LEVELS, Comparisons
 from assay.errors import UserError
 
 __all__ = ["as_named", "join_properties", "properties_by_task"]

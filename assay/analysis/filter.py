@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import UserError
+from assay.results.roles import BASELINES
 from assay.results.scores import base_constraint, folded
 
 __all__ = ["Filter", "labelled"]
@@ -71,7 +72,7 @@ class Filter:
             known = ", ".join(sorted(table["constraint"].unique())[:10])
             raise UserError(f"No row has the constraint '{self.constraint}'. There are: {known}.")
         budgets = named["budget_s"].dropna().unique()
-        others = table[table["role"].isin(["constant", "baseline"]) & table["budget_s"].isin(budgets)]
+        others = table[table["role"].isin(BASELINES) & table["budget_s"].isin(budgets)]
         missing = ~others["framework"].isin(named["framework"].unique())
         import pandas as pd
 
@@ -94,7 +95,7 @@ def _chosen(table: Any, column: str, wanted: Sequence[str], option: str, also: s
 
 def _spelled(tasks: Sequence[str], table: Any) -> list[str]:
     """Return the names of tasks as the table spells them, where it has them in one other spelling only."""
-    known = {*table["task"], *table["task_id"]}
+    known = {*table["task"].unique(), *table["task_id"].unique()}
     spellings: dict[str, list[str]] = {}
     for name in table["task"].unique():
         spellings.setdefault(folded(name), []).append(name)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import fsum
 from typing import Any, Literal
 
@@ -27,7 +27,7 @@ class FoldScores:
 
     Attributes:
         frameworks: names of the columns, in the table's order.
-        roles: by framework: constant, baseline, framework or model.
+        roles: by framework: constant, forest, baseline, framework or model.
         meta_learning: by framework: `marked`, `excluded` or empty.
         tasks: names to show, none twice; `keys` (task, task_id, task_digest, metric in the table), `task_ids`,
             `types`, `metrics` and `higher` belong to them.
@@ -70,16 +70,23 @@ class FoldScores:
     @property
     def forest(self) -> str:
         """Return the plain random forest's name among the frameworks, or an empty text."""
-        return next((name for name in self.frameworks if _is_forest(name)), "")
+        return next((name for name in self.frameworks if self.roles[name] == "forest"), "")
 
     def means(self) -> Any:
         """Return (tasks, m) means over folds, higher being better; NaN where a fold has no value.
 
         Sums are exact, so that the same scores in another order of folds have the same mean, and tie.
         """
+        return self._means
+
+    @cached_property
+    def _means(self) -> Any:
+        """The means, computed once: exact sums are slow, and several analyses need them."""
         parts = np.split(self.scores, np.flatnonzero(np.diff(self.task)) + 1)  # rows of a task stand together
         means = [[_mean(folds) for folds in part.T.tolist()] for part in parts if len(part)]
-        return np.array(means, dtype=float).reshape(len(self.tasks), len(self.frameworks))
+        table = np.array(means, dtype=float).reshape(len(self.tasks), len(self.frameworks))
+        table.flags.writeable = False
+        return table
 
     def keep(self, frameworks: Sequence[str]) -> FoldScores:
         """Return the same folds with these frameworks only."""
@@ -161,7 +168,7 @@ def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False
         raise ConfigError(f"Unknown imputation '{policy}': give one of {', '.join(POLICIES)}.")
     if table.empty:
         raise UserError("There are no rows.")
-    table = labelled(table)
+    table = table if "label" in table else labelled(table)
     frameworks, column = _codes(table["label"])
     tasks, task = _task_codes(table)
     rows, order = _row_codes(table, task)
@@ -225,7 +232,7 @@ def _fillers(found: FoldScores, policy: Policy) -> Any:
         remedy = "Run it (`constant`), or give --impute worst."
         what = "the constant predictor"
     else:
-        own = [name for name in found.frameworks if _is_forest(name)]
+        own = [name for name in found.frameworks if found.roles[name] == "forest"]
         remedy, what = "Run `random_forest`, or give --impute constant.", "the random forest"
     if not own:
         if not (found.state == FAILED).any():
@@ -234,11 +241,6 @@ def _fillers(found: FoldScores, policy: Policy) -> Any:
     of_budget = {found.budgets.get(name): name for name in reversed(own)}
     who = [of_budget.get(found.budgets.get(name), own[0]) for name in found.frameworks]
     return found.values[:, [found.frameworks.index(name) for name in who]]
-
-
-def _is_forest(name: str) -> bool:
-    plain = re.sub(r"[^a-z0-9]", "", re.split(r":| @| \w+=", name)[0].lower())
-    return plain in ("randomforest", "rf")
 
 
 def _codes(column: Any) -> tuple[tuple[str, ...], Any]:
@@ -257,7 +259,12 @@ def _task_codes(table: Any) -> tuple[dict[str, Any], Any]:
     import pandas as pd
 
     columns = ["task", "task_id", "task_digest", "metric"]
-    codes = pd.factorize(table["task"].str.cat([table[name] for name in columns[1:]], sep="\0"))[0]
+    # Each column by itself, because few of its values are different: joining a million texts takes a second.
+    codes = np.zeros(len(table), dtype=np.int64)
+    for name in columns:
+        column, values = pd.factorize(table[name])
+        codes = codes * (len(values) + 1) + column
+    codes = pd.factorize(codes)[0]
     first = table.iloc[pd.Series(codes).drop_duplicates().index]
     has_results = ~table["status"].isin(NOT_ITS_OWN).groupby(codes).all().to_numpy()
     known = {
@@ -274,9 +281,11 @@ def _task_codes(table: Any) -> tuple[dict[str, Any], Any]:
 def _told_apart(tasks: Any, has_results: Any) -> list[str]:
     """Return the name of each task, with what it differs in from those of the same name behind it."""
     shown = tasks["task"].to_numpy(dtype=object).copy()
-    for name, own in tasks[has_results].groupby("task", sort=False):
+    known = tasks[has_results]
+    shared = known[known["task"].duplicated(keep=False)]  # most names stand for one task
+    for name, namesakes in shared.groupby("task", sort=False):
         for column, digits in (("task_id", None), ("metric", None), ("task_digest", 6)):
-            if own[column].nunique() > 1:
+            if namesakes[column].nunique() > 1:
                 same = (tasks["task"] == name).to_numpy()
                 shown[same] = [f"{name}/{one[:digits]}" for one in tasks.loc[same, column]]
                 break

@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import log, sqrt
-from typing import Any
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from assay.analysis.bradley_terry import Tallies, fit, fit_nearby, tally
 from assay.analysis.impute import FoldScores
-from assay.analysis.ranks import task_ranks
+from assay.analysis.options import Option
+from assay.analysis.rank_tests import task_ranks
+from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json, square_json
+from assay.analysis.registry import AnalysisSpec, SectionSpec
+from assay.analysis.task_draws import (
+    MIN_TASKS,
+    UNBOUNDED,
+    bounded,
+    elo_of,
+    interval_of,
+    places_of,
+    share_above,
+    tail_of,
+    tie_groups,
+)
+from assay.analysis.wording import count_of, decimals, percent, rating, value_range
 from assay.errors import UserError
 
-__all__ = ["MIN_TASKS", "Pairwise", "compare_pairwise", "tail_of"]
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+    from assay.drawing import Drawing
 
-ELO = 400 / log(10)
-ANCHOR = 1000.0
-UNBOUNDED = 12.0  # a log strength beyond this means: won, or lost, every comparison
-LEVEL = 0.95
-# Drawn from fewer tasks, samples are too much alike to say how far another suite would differ.
-MIN_TASKS = 5
+__all__ = ["ANALYSIS", "MIN_TASKS", "Pairwise", "compare_pairwise", "tail_of"]
+
 DIGITS = 9  # of log strengths: those of equal frameworks differ by rounding
 
 
 @dataclass(frozen=True)
-class Pairwise:
+class PairOptions:
+    """How pairs are compared."""
+
+    draws: Annotated[int, Option("Number of draws of tasks, for the intervals.", least=1)] = 1000
+    anchor: Annotated[str, Option("Framework whose Elo is 1000; default: the random forest.")] = ""
+
+
+@dataclass(frozen=True)
+class Pairwise(AnalysisRecord):
     """Frameworks by strength, best first; all arrays follow this order.
 
     Attributes:
@@ -65,6 +86,133 @@ class Pairwise:
     mean_reciprocal_rank: Any
     better: Any
     first_share: Any
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are tasks enough for intervals and groups."""
+        return self.n_tasks >= MIN_TASKS
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per framework, strongest first."""
+        single = ("elo", "worth", "win_rate", "rank", "group", "improvability", "mean_reciprocal_rank")
+        return [
+            {
+                "framework": name,
+                **{key: getattr(self, key)[at].item() for key in single},
+                "elo_low": float(self.elo_low[at]),
+                "elo_high": float(self.elo_high[at]),
+                "rank_low": float(self.rank_low[at]),
+                "rank_high": float(self.rank_high[at]),
+                "first_place": int(self.place[at][0]),
+                "last_place": int(self.place[at][1]),
+                "best_share": float(self.first_share[at]),
+            }
+            for at, name in enumerate(self.frameworks)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the frameworks, and who beat whom how often."""
+        ends = {"elo_interval": ("elo_low", "elo_high"), "rank_interval": ("rank_low", "rank_high")}
+        ends["places"] = ("first_place", "last_place")
+        frameworks = []
+        for row in self.rows():
+            pairs = {name: [row.pop(low), row.pop(high)] for name, (low, high) in ends.items()}
+            frameworks.append({**row, **pairs})
+        squares = {
+            name: square_json(self.frameworks, getattr(self, name)) for name in ("wins", "ties", "better")
+        }
+        losses = square_json(self.frameworks, self.wins.T)
+        same = {"draws": self.draws, "anchor": self.anchor, "n_tasks": self.n_tasks, "notes": self.notes}
+        return as_json({"frameworks": frameworks, **squares, "losses": losses, **same})  # type: ignore[no-any-return]
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return one line per framework; intervals, groups and places only where there are tasks enough."""
+        heads = ["framework", ">Elo", *((">95 %", ">group", ">places") if self.has_intervals else ())]
+        lines = []
+        for row in self.rows():
+            line = [row["framework"], rating(row["elo"])]
+            if self.has_intervals:
+                line += [value_range(rating(row["elo_low"]), rating(row["elo_high"])), row["group"]]
+                line += [f"{row['first_place']} to {row['last_place']}"]
+            line += [decimals(row["rank"]), percent(row["win_rate"]), percent(row["improvability"])]
+            lines.append([*line, decimals(row["mean_reciprocal_rank"])])
+        return (TextTable([*heads, ">rank", ">wins", ">improvable", ">1/rank"], lines),)
+
+    def summary(self) -> str:
+        """Say how to read the matrix, and how often the first and the last win."""
+        first, last = self.frameworks[0], self.frameworks[-1]
+        return (
+            "Read along a row: the share of tasks on which it is better than each other framework. "
+            f"{first} wins {percent(self.win_rate[0], 0)} of its comparisons, {last} {percent(self.win_rate[-1], 0)}."
+        )
+
+    def caveat(self) -> str:
+        """Say what a win ignores."""
+        return (
+            "A win counts the same however small it is. Improvable: by how much the error would shrink if it were that "
+            "of the best framework."
+        )
+
+    def remarks(self) -> tuple[str, ...]:
+        """Say what the intervals are from."""
+        if not self.has_intervals:
+            few = f"{count_of(self.n_tasks, 'task')}: too few for intervals and groups."
+            return (f"{few} Elo 1000 is {self.anchor}.",)
+        return (
+            f"{self.n_tasks} tasks, {self.draws} draws of them; Elo 1000 is {self.anchor}.",
+            "The first of a group is not clearly better than the others of it.",
+        )
+
+    def drawings(self) -> tuple[Drawing, ...]:
+        """Return the matrix of wins, and Elo with its intervals."""
+        from assay.drawing import Drawing, square_size
+
+        wins = Drawing(*square_size(len(self.frameworks)), self._draw_wins)
+        return (wins, self.elo_drawing(flag="elo-figure", on_page=False))
+
+    def elo_drawing(self, flag: str = "figure", on_page: bool = True) -> Drawing:
+        """Return Elo with its intervals as a figure."""
+        from assay.drawing import Drawing, rows_size
+
+        return Drawing(*rows_size(len(self.frameworks)), self._draw_elo, flag=flag, on_page=on_page)
+
+    def methods(self) -> tuple[tuple[str, str], ...]:
+        """Say which model Elo is from, and how many draws the intervals."""
+        return (
+            (
+                "Elo",
+                "Bradley–Terry with ties (Davidson) on all pairs on all folds, tasks counting alike; "
+                f"{self.anchor} is at 1000; {count_of(self.draws, 'draw')} of tasks",
+            ),
+        )
+
+    def _draw_wins(self, figure: Any) -> None:
+        """Draw the share of tasks on which the row beats the column, ties counting half."""
+        from assay.drawing import paint_square
+
+        share = (self.wins + self.ties / 2) / max(self.n_tasks, 1)
+        paint_square(
+            figure, self.frameworks, share, "share of tasks on which the row is better than the column"
+        )
+
+    def _draw_elo(self, figure: Any) -> None:
+        """Draw Elo with its intervals, best first; tie groups change the colour."""
+        from assay.drawing import COLOURS, HIGHLIGHT, label_rows
+
+        axes = figure.add_subplot()
+        for at, name in enumerate(self.frameworks):
+            elo = float(self.elo[at])
+            colour = (COLOURS[0], HIGHLIGHT)[(int(self.group[at]) - 1) % 2]
+            if not isfinite(elo):
+                edge = axes.get_xlim()[1 if elo > 0 else 0]
+                axes.annotate("won all" if elo > 0 else "lost all", (edge, at), va="center", fontsize=8)
+                continue
+            ends = [value for value in (self.elo_low[at], self.elo_high[at]) if np.isfinite(value)]
+            axes.plot([*ends, *([elo] * (2 - len(ends)))], [at, at], color=colour, lw=1.5)
+            axes.plot([elo], [at], "o", color=colour, ms=5, label=name)
+        label_rows(axes, self.frameworks)
+        axes.set_xlabel(f"Elo, {self.anchor} at 1000, with 95 % intervals over tasks")
 
 
 def compare_pairwise(
@@ -96,17 +244,17 @@ def compare_pairwise(
     best = fit(Tallies(points.sum(axis=0), ties.sum(), everybody))
     drawn = fit_nearby(weights @ points, weights @ ties, n_tasks, best).round(DIGITS)
     who, base = _anchor(scores, anchor, best.strengths)
-    elo, drawn_elo = _elo(best.strengths[None].round(DIGITS), base)[0], _elo(drawn, base)
+    elo, drawn_elo = elo_of(best.strengths[None].round(DIGITS), base)[0], elo_of(drawn, base)
     drawn_ranks = weights @ ranks / n_tasks
     order = np.lexsort((ranks.mean(axis=0), -elo))
     tail = tail_of(n_tasks)
-    low, high = _interval(drawn_elo, tail)
-    rank_low, rank_high = _interval(drawn_ranks, tail)
+    low, high = interval_of(drawn_elo, tail)
+    rank_low, rank_high = interval_of(drawn_ranks, tail)
     if n_tasks < MIN_TASKS:
         low, high, rank_low, rank_high = (np.full(m, np.nan) for _ in range(4))
-    better = _share_above(drawn)
+    better = share_above(drawn)
     average = ranks.mean(axis=0)
-    bounded, drawn_bounded = _bounded(best.strengths[None])[0], _bounded(drawn)
+    strength, drawn_strength = bounded(best.strengths[None])[0], bounded(drawn)
     wins, even = _matrix(means)
     pair = np.ix_(order, order)
     return Pairwise(
@@ -124,9 +272,9 @@ def compare_pairwise(
         rank=ranks.mean(axis=0)[order],
         rank_low=rank_low[order],
         rank_high=rank_high[order],
-        place=_places(drawn, tail)[order],
-        group=_groups(bounded, drawn_bounded, order, n_tasks)[order],
-        rank_group=_groups(-average, -drawn_ranks, np.argsort(average, kind="stable"), n_tasks)[order],
+        place=places_of(drawn, tail)[order],
+        group=tie_groups(strength, drawn_strength, order, n_tasks)[order],
+        rank_group=tie_groups(-average, -drawn_ranks, np.argsort(average, kind="stable"), n_tasks)[order],
         improvability=_improvability(scores, means)[order],
         mean_reciprocal_rank=(1 / ranks).mean(axis=0)[order],
         better=better[pair],
@@ -144,100 +292,14 @@ def _points_by_task(scores: FoldScores) -> tuple[Any, Any]:
     return summed / counts[:, None], even / counts
 
 
-def _anchor(scores: FoldScores, wanted: str, strengths: Any) -> tuple[str, int | None]:
+def _anchor(scores: FoldScores, requested: str, strengths: Any) -> tuple[str, int | None]:
     names = scores.frameworks
-    if wanted and wanted not in names:
-        raise UserError(f"Unknown anchor '{wanted}': give one of {', '.join(names)}.")
-    found = wanted or scores.forest
-    if not found or abs(_bounded(strengths)[names.index(found)]) >= UNBOUNDED:
+    if requested and requested not in names:
+        raise UserError(f"Unknown anchor '{requested}': give one of {', '.join(names)}.")
+    anchor = requested or scores.forest
+    if not anchor or abs(bounded(strengths)[names.index(anchor)]) >= UNBOUNDED:
         return "the mean", None  # one without bound is no measure for the others
-    return found, names.index(found)
-
-
-def _elo(strengths: Any, base: int | None) -> Any:
-    """Return Elo (draws, m); infinite where a strength has no bound, which then is no measure for the others."""
-    far = strengths - np.median(strengths, axis=1, keepdims=True)
-    bounded = np.abs(far) <= UNBOUNDED
-    zero = (strengths * bounded).sum(axis=1, keepdims=True) / np.maximum(
-        bounded.sum(axis=1, keepdims=True), 1
-    )
-    if base is not None:
-        zero = np.where(bounded[:, [base]], strengths[:, [base]], zero)
-    elo = ANCHOR + ELO * (strengths - zero)
-    return np.where(bounded, elo, np.where(far > 0, np.inf, -np.inf))
-
-
-def _bounded(strengths: Any) -> Any:
-    """Return strengths no further from the middle than what counts as won or lost entirely."""
-    far = strengths - np.median(strengths, axis=-1, keepdims=True)
-    return np.clip(far, -UNBOUNDED, UNBOUNDED)
-
-
-def tail_of(n_tasks: int) -> float:
-    """Return the share of draws to cut off at each end of a 95 % interval: less than .025, the fewer tasks the less.
-
-    Means of drawn tasks spread less than means of new ones, and their quantiles are the normal's, not Student's:
-    percentiles are expanded for both.
-
-    References:
-        Hesterberg (2015), What teachers should know about the bootstrap, The American Statistician 69(4).
-    """
-    from scipy.special import ndtr, stdtrit
-
-    if n_tasks < 2:
-        return (1 - LEVEL) / 2
-    return float(ndtr(sqrt(n_tasks / (n_tasks - 1)) * stdtrit(n_tasks - 1, (1 - LEVEL) / 2)))
-
-
-def _interval(drawn: Any, tail: float) -> tuple[Any, Any]:
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="nearest")
-    return low, high
-
-
-def _share_above(drawn: Any) -> Any:
-    """Return (m, m) the share of draws in which the row's value is above the column's, equals counting half."""
-    m = drawn.shape[1]
-    out = np.empty((m, m))
-    for i in range(m):  # row by row: all at once would be draws × m × m
-        out[i] = (drawn[:, [i]] > drawn).mean(axis=0) + (drawn[:, [i]] == drawn).mean(axis=0) / 2
-    return out
-
-
-def _places(drawn: Any, tail: float) -> Any:
-    from scipy.stats import rankdata
-
-    low, high = _interval(rankdata(-drawn, axis=1, method="min"), tail)
-    return np.stack([low, high], axis=1).astype(int)
-
-
-def _groups(values: Any, drawn: Any, order: Any, n_tasks: int) -> Any:
-    """Return tie groups of values that should be high: the next begins with the first that its first clearly beats."""
-    out = np.ones(len(values), dtype=int)
-    if n_tasks < MIN_TASKS:
-        return out
-    clear = _clear_pairs(values, drawn, n_tasks)
-    first, number = order[0], 1
-    for i in order[1:]:
-        if clear[first, i]:
-            first, number = i, number + 1
-        out[i] = number
-    return out
-
-
-def _clear_pairs(values: Any, drawn: Any, n_tasks: int) -> Any:
-    """Return (m, m) whether the row is clearly above the column, for all pairs together (Bonferroni).
-
-    A difference must have so many of its deviations over the draws as Student's t asks for. As in `tail_of`, draws of
-    few tasks spread too little.
-    """
-    from scipy.special import stdtrit
-
-    m = len(values)
-    shared = np.cov(drawn, rowvar=False, ddof=0)
-    own = np.diag(shared)
-    spread = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * shared, 0.0))
-    limit = -stdtrit(n_tasks - 1, (1 - LEVEL) / (m * (m - 1))) * sqrt(n_tasks / (n_tasks - 1))
-    return values[:, None] - values[None, :] > np.maximum(limit * spread, 1e-9)
+    return anchor, names.index(anchor)
 
 
 def _matrix(means: Any) -> tuple[Any, Any]:
@@ -259,3 +321,25 @@ def _improvability(scores: FoldScores, means: Any) -> Any:
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = 1 - errors.min(axis=1, keepdims=True) / errors
     return np.where(errors > 0, gain, 0.0).mean(axis=0)
+
+
+def compute(inputs: Inputs, options: PairOptions) -> Pairwise:
+    """Compare all pairs of the frameworks that can be compared."""
+    compared = inputs.compared
+    pairs = compare_pairwise(compared.scores, inputs.random(), options.draws, options.anchor)
+    return replace(pairs, notes=compared.notes)
+
+
+ANALYSIS = AnalysisSpec(
+    name="pairwise",
+    title="Who beats whom",
+    help="Show who beats whom: win rates, Bradley–Terry strengths and Elo with intervals over tasks, tie groups.",
+    compute=compute,
+    options=PairOptions,
+    examples=("pairwise --scores results.csv",),
+    sections=(SectionSpec("pairs", "Who beats whom"),),
+    figures={
+        "figure": "Draw the share of tasks that each framework wins against each other: SVG, PDF or PNG.",
+        "elo-figure": "Draw Elo with its intervals: SVG, PDF or PNG.",
+    },
+)

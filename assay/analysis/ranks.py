@@ -1,17 +1,40 @@
-"""Average ranks over tasks, and which differences are more than chance. Pure: a matrix of scores in, a record out."""
+"""Average ranks over tasks, and which of their differences are more than chance."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import inf, nan, sqrt
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import isfinite, sqrt
+from string import ascii_letters
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from assay.analysis.options import Option
+from assay.analysis.rank_tests import (
+    Friedman,
+    ImanDavenport,
+    bonferroni_dunn,
+    critical_distance,
+    friedman_test,
+    holm,
+    iman_davenport_test,
+    nemenyi_p,
+    task_ranks,
+    wilcoxon_holm,
+    wilcoxon_p,
+)
+from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json, square_json
+from assay.analysis.registry import AnalysisSpec
+from assay.analysis.wording import count_of, significant
 from assay.errors import UserError
 
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+    from assay.drawing import Drawing
+
 __all__ = [
+    "ANALYSIS",
     "Friedman",
     "ImanDavenport",
     "Ranks",
@@ -24,28 +47,17 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Friedman:
-    """Friedman's test that all frameworks rank alike; `chi2` and `p` are corrected for ties."""
+class RankOptions:
+    """How average ranks are tested."""
 
-    chi2: float
-    chi2_uncorrected: float
-    df: int
-    p: float
-
-
-@dataclass(frozen=True)
-class ImanDavenport:
-    """The less conservative form of Friedman's test; `F` and `p` from the statistic corrected for ties."""
-
-    F: float
-    F_uncorrected: float
-    df1: int
-    df2: int
-    p: float
+    alpha: Annotated[float, Option("Significance level of the tests.", above=0, below=1)] = 0.05
+    control: Annotated[
+        str | None, Option("Framework that the others are compared with (Bonferroni–Dunn).")
+    ] = None
 
 
 @dataclass(frozen=True)
-class Ranks:
+class Ranks(AnalysisRecord):
     """Frameworks from best to worst average rank, and the tests between them.
 
     Attributes:
@@ -57,6 +69,7 @@ class Ranks:
         groups: maximal runs of frameworks closer than the critical distance, as positions (first, last).
         wilcoxon_p: (m, m) Wilcoxon's signed-rank test of the scores of each pair, after Holm.
         control: the framework that Bonferroni–Dunn compares with, or None; `dunn_p` (m) and `dunn_distance`.
+        imputed: folds of each framework that were imputed.
     """
 
     frameworks: tuple[str, ...]
@@ -73,6 +86,172 @@ class Ranks:
     control: str | None = None
     dunn_p: Any = None
     dunn_distance: float | None = None
+    imputed: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per framework, best first."""
+        rows = [
+            {
+                "framework": name,
+                "average_rank": rank,
+                "group": letters,
+                "imputed_folds": self.imputed.get(name, 0),
+            }
+            for name, rank, letters in zip(
+                self.frameworks, self.average.tolist(), self.letters(), strict=True
+            )
+        ]
+        if self.control is None:
+            return rows
+        return [{**row, "p_against_control": p} for row, p in zip(rows, self.dunn_p.tolist(), strict=True)]
+
+    def letters(self) -> list[str]:
+        """Return for each framework the letters of its groups; nothing where there are more groups than letters."""
+        if len(self.groups) > len(ascii_letters):
+            return [""] * len(self.frameworks)
+        return [
+            "".join(ascii_letters[g] for g, (first, last) in enumerate(self.groups) if first <= at <= last)
+            for at in range(len(self.frameworks))
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ranks, the tests and their p-values by names."""
+        names = self.frameworks
+        values = {
+            "average_ranks": dict(zip(names, self.average, strict=True)),
+            "friedman": asdict(self.friedman),
+            "iman_davenport": asdict(self.iman_davenport),
+            "critical_distance": self.critical_distance,
+            "alpha": self.alpha,
+            "nemenyi_p": square_json(names, self.nemenyi_p),
+            "wilcoxon_holm_p": square_json(names, self.wilcoxon_p),
+            "groups": [list(names[first : last + 1]) for first, last in self.groups],
+            "n_tasks": self.n_tasks,
+            "n_frameworks": len(names),
+        }
+        if self.control is not None:
+            p = dict(zip(names, self.dunn_p, strict=True))
+            values["bonferroni_dunn"] = {"control": self.control, "distance": self.dunn_distance, "p": p}
+        imputed = {name: self.imputed.get(name, 0) for name in names}
+        return as_json({**values, "n_imputed": imputed, "notes": self.notes})  # type: ignore[no-any-return]
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return one line per framework."""
+        heads = ["framework", ">average rank", "group", ">imputed folds"]
+        lines = [
+            [row["framework"], f"{row['average_rank']:.3f}", row["group"], row["imputed_folds"]]
+            for row in self.rows()
+        ]
+        if self.control is not None:
+            heads.append(f">p against {self.control}")
+            for line, name, p in zip(lines, self.frameworks, self.dunn_p, strict=True):
+                line.append("" if name == self.control else f"{p:.3g}")
+        return (TextTable(heads, lines),)
+
+    def summary(self) -> str:
+        """Say whether average ranks differ, and how far apart two must lie."""
+        p = self.iman_davenport.p
+        verdict = "differ" if p < self.alpha else "do not clearly differ"
+        tested = f"Iman–Davenport, p {p:.2g}" if isfinite(p) else "the ranks vary too little for a test"
+        return (
+            f"Average ranks over {count_of(self.n_tasks, 'task')} {verdict} ({tested}). Two frameworks differ clearly "
+            f"if their average ranks are at least {self.critical_distance:.2f} apart; bars join those that do not."
+        )
+
+    def caveat(self) -> str:
+        """Say what the test is not good at."""
+        return "Nemenyi's test keeps its level for all pairs together and is cautious: it misses some real differences."
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return the statistics of the tests and the critical distance."""
+        friedman, iman = self.friedman, self.iman_davenport
+        return (
+            f"{self.n_tasks} tasks. Friedman: χ² {_fixed(friedman.chi2)}, {friedman.df} degrees of freedom, "
+            f"p {significant(friedman.p, 3)}; Iman–Davenport: F {_fixed(iman.F)}, p {significant(iman.p, 3)}.",
+            f"Critical distance at {self.alpha:g}: {self.critical_distance:.3f}. Frameworks that share a letter do not "
+            "clearly differ.",
+        )
+
+    def drawings(self) -> tuple[Drawing, ...]:
+        """Return the critical-difference diagram."""
+        from assay.drawing import LINE_IN, Drawing
+
+        lines = (len(self.frameworks) + 1) // 2 + len(self.groups) + 2
+        return (Drawing(8.0, 1.2 + LINE_IN * lines, self._draw),)
+
+    def methods(self) -> tuple[tuple[str, str], ...]:
+        """Say how ranks were made and tested."""
+        return (
+            ("Ranks", "means over folds, ranked within tasks, equals sharing their ranks"),
+            (
+                "Tests of ranks",
+                "Friedman corrected for ties, Iman–Davenport, Nemenyi (infinite degrees of freedom), "
+                f"level {self.alpha:g}, {count_of(self.n_tasks, 'task')}",
+            ),
+        )
+
+    def _draw(self, figure: Any) -> None:
+        """Draw average ranks on a line, better to the left, with bars over those that do not clearly differ."""
+        axes = figure.add_subplot()
+        m = len(self.frameworks)
+        levels = bar_levels(self.groups)
+        depth = 1 + max(levels, default=-1)
+        axes.set(xlim=(1, m), ylim=(-(depth + (m + 1) // 2 + 0.8), 2.2))
+        axes.axis("off")
+        _draw_axis(axes, m, self.critical_distance)
+        _draw_bars(axes, self, levels)
+        for place in range(m):
+            _draw_name(axes, self, place, depth)
+
+
+def _fixed(value: float) -> str:
+    return f"{value:.2f}" if isfinite(value) else significant(value)
+
+
+def _draw_axis(axes: Any, m: int, distance: float) -> None:
+    style = {"color": "black", "clip_on": False}
+    axes.plot([1, m], [0, 0], lw=1, **style)
+    for tick in range(1, m + 1):
+        axes.plot([tick, tick], [0, 0.3], lw=1, **style)
+        axes.text(tick, 0.45, str(tick), ha="center", va="bottom")
+    axes.plot([1, min(m, 1 + distance)], [1.6, 1.6], lw=2, **style)
+    axes.text(1, 1.75, f"critical distance {distance:.2f}", va="bottom")
+
+
+def _draw_bars(axes: Any, ranks: Ranks, levels: Sequence[int]) -> None:
+    from assay.drawing import COLOURS
+
+    for (first, last), level in zip(ranks.groups, levels, strict=True):
+        y = -0.45 - level
+        ends = [ranks.average[first] - 0.04, ranks.average[last] + 0.04]
+        axes.plot(ends, [y, y], color=COLOURS[0], lw=3.5, solid_capstyle="butt", clip_on=False)
+
+
+def _draw_name(axes: Any, ranks: Ranks, place: int, depth: int) -> None:
+    """Draw the line from a rank to the name: the better half on the left, the others on the right."""
+    from assay.drawing import GREY
+
+    m, name, rank = len(ranks.frameworks), ranks.frameworks[place], ranks.average[place]
+    on_left = place < (m + 1) // 2
+    y = -(depth + (place if on_left else m - 1 - place) + 0.9)
+    end = 1.0 if on_left else float(m)
+    axes.plot([rank, rank, end], [0, y, y], color=GREY, lw=0.8, clip_on=False)
+    axes.annotate(
+        f"{name}  {rank:.2f}" if on_left else f"{rank:.2f}  {name}", (end, y), xytext=(-4 if on_left else 4, 0),
+        textcoords="offset points", va="center", ha="right" if on_left else "left", annotation_clip=False,
+    )  # fmt: skip
+
+
+def bar_levels(groups: Sequence[tuple[int, int]]) -> list[int]:
+    """Return for each group the lowest line on which it touches none of those before it."""
+    ends: list[int] = []
+    levels = []
+    for first, last in groups:
+        level = next((i for i, end in enumerate(ends) if end < first), len(ends))
+        ends[level : level + 1] = [last]
+        levels.append(level)
+    return levels
 
 
 def rank_frameworks(
@@ -92,8 +271,8 @@ def rank_frameworks(
         (1980), Approximations of the critical region of the Friedman statistic, Communications in Statistics 9.
 
     Example:
-        >>> found = rank_frameworks([[0.9, 0.8, 0.7], [0.6, 0.5, 0.5], [0.3, 0.1, 0.2]], ["a", "b", "c"])
-        >>> found.average.tolist(), round(found.friedman.chi2, 4)
+        >>> ranks = rank_frameworks([[0.9, 0.8, 0.7], [0.6, 0.5, 0.5], [0.3, 0.1, 0.2]], ["a", "b", "c"])
+        >>> ranks.average.tolist(), round(ranks.friedman.chi2, 4)
         ([1.0, 2.5, 2.5], 4.9091)
     """
     scores = np.asarray(scores, dtype=float)
@@ -104,13 +283,13 @@ def rank_frameworks(
     names = tuple(frameworks[i] for i in order)
     average = ranks.mean(axis=0)
     n, m = ranks.shape
-    friedman = _friedman(ranks)
+    friedman = friedman_test(ranks)
     distance = critical_distance(m, n, alpha)
     error = sqrt(m * (m + 1) / (6 * n))
     apart = np.abs(average[:, None] - average[None, :])
     dunn_p, dunn_distance = (None, None)
     if control is not None:
-        dunn_p, dunn_distance = _dunn(average, names.index(control), error, alpha)
+        dunn_p, dunn_distance = bonferroni_dunn(average, names.index(control), error, alpha)
     return Ranks(
         frameworks=names,
         n_tasks=n,
@@ -118,135 +297,15 @@ def rank_frameworks(
         average=average,
         by_task=ranks,
         friedman=friedman,
-        iman_davenport=_iman_davenport(friedman, n, m),
+        iman_davenport=iman_davenport_test(friedman, n, m),
         critical_distance=distance,
-        nemenyi_p=_studentized_p(apart / error * sqrt(2), m),
+        nemenyi_p=nemenyi_p(apart / error * sqrt(2), m),
         groups=_groups(average, distance),
-        wilcoxon_p=_wilcoxon_holm(scores),
+        wilcoxon_p=wilcoxon_holm(scores),
         control=control,
         dunn_p=dunn_p,
         dunn_distance=dunn_distance,
     )
-
-
-def task_ranks(scores: Any) -> Any:
-    """Return ranks within each row, 1 for the highest score; equals share theirs."""
-    from scipy.stats import rankdata
-
-    return rankdata(-np.asarray(scores), axis=1)
-
-
-def critical_distance(m: int, n_tasks: int, alpha: float = 0.05) -> float:
-    """Return how far average ranks must lie apart to differ (Nemenyi), with infinite degrees of freedom."""
-    from scipy.stats import studentized_range
-
-    return float(studentized_range.ppf(1 - alpha, m, inf) / sqrt(2) * sqrt(m * (m + 1) / (6 * n_tasks)))
-
-
-def holm(p: Any) -> Any:
-    """Return p-values adjusted by Holm's step-down procedure; NaN stays NaN and is not counted."""
-    p = np.asarray(p, dtype=float)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    steps = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
-    out = np.full(len(p), nan)
-    out[order] = np.minimum(steps, 1.0)
-    return out
-
-
-def wilcoxon_p(differences: Any) -> Any:
-    """Return two-sided p-values of Wilcoxon's signed-rank test for each row (pairs, tasks).
-
-    Zeros are left out, as Wilcoxon did. Exact up to 50 differences without ties and zeros; else the normal
-    approximation, corrected for ties. 1 where all are zero.
-    """
-    from scipy.stats import rankdata
-
-    d = np.atleast_2d(np.asarray(differences, dtype=float))
-    size = np.abs(d)
-    size[d == 0] = nan
-    ranks = np.nan_to_num(rankdata(size, axis=1, nan_policy="omit"))
-    n = (d != 0).sum(axis=1)
-    plus = (ranks * (d > 0)).sum(axis=1)
-    ordered = np.sort(size, axis=1)
-    tied = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-    out = _normal_wilcoxon(ranks, plus, n)
-    exact = (n == d.shape[1]) & ~tied & (n <= 50)
-    if exact.any():
-        out[exact] = _exact_wilcoxon(plus[exact], d.shape[1])
-    return out
-
-
-def _normal_wilcoxon(ranks: Any, plus: Any, n: Any) -> Any:
-    from scipy.special import ndtr
-
-    # The variance of a sum of signed ranks is a quarter of the sum of their squares: ties are in it.
-    variance = (ranks**2).sum(axis=1) / 4
-    mean = n * (n + 1) / 4
-    with np.errstate(invalid="ignore", divide="ignore"):
-        z = (plus - mean) / np.sqrt(variance)
-    return np.where(n == 0, 1.0, 2 * ndtr(-np.abs(z)))
-
-
-def _exact_wilcoxon(plus: Any, n: int) -> Any:
-    """Return twice the smaller tail of the number of subsets of 1..n by their sum."""
-    counts = np.zeros(n * (n + 1) // 2 + 1)
-    counts[0] = 1.0
-    for rank in range(1, n + 1):
-        counts[rank:] = counts[rank:] + counts[:-rank]
-    below = counts.cumsum() / counts.sum()
-    least = np.minimum(plus, n * (n + 1) // 2 - plus).astype(int)
-    return np.minimum(1.0, 2 * below[least])
-
-
-def _wilcoxon_holm(scores: Any) -> Any:
-    m = scores.shape[1]
-    first, second = np.triu_indices(m, 1)
-    adjusted = holm(wilcoxon_p((scores[:, first] - scores[:, second]).T))
-    out = np.ones((m, m))
-    out[first, second] = out[second, first] = adjusted
-    return out
-
-
-def _friedman(ranks: Any) -> Friedman:
-    from scipy.stats import chi2
-
-    n, m = ranks.shape
-    plain = 12 * n / (m * (m + 1)) * ((ranks.mean(axis=0) ** 2).sum() - m * (m + 1) ** 2 / 4)
-    ordered = np.sort(ranks, axis=1)
-    lost = sum(
-        float((count**3 - count).sum())
-        for row in ordered
-        for count in [np.unique(row, return_counts=True)[1]]
-    )
-    factor = 1 - lost / (n * m * (m**2 - 1))
-    corrected = plain / factor if factor > 0 else nan  # all equal on every task: nothing to test
-    return Friedman(float(corrected), float(plain), m - 1, float(chi2.sf(corrected, m - 1)))
-
-
-def _iman_davenport(friedman: Friedman, n: int, m: int) -> ImanDavenport:
-    from scipy.stats import f
-
-    def ratio(chi2: float) -> float:
-        if chi2 != chi2:
-            return nan
-        rest = n * (m - 1) - chi2
-        return (n - 1) * chi2 / rest if rest > 1e-9 * n * m else inf
-
-    df1, df2 = m - 1, (m - 1) * (n - 1)
-    corrected = ratio(friedman.chi2)
-    p = float(f.sf(corrected, df1, df2)) if df2 else nan
-    return ImanDavenport(corrected, ratio(friedman.chi2_uncorrected), df1, df2, p)
-
-
-def _studentized_p(q: Any, m: int) -> Any:
-    from scipy.stats import studentized_range
-
-    first, second = np.triu_indices(len(q), 1)
-    out = np.ones_like(q)
-    values, back = np.unique(q[first, second], return_inverse=True)
-    out[first, second] = out[second, first] = np.clip(studentized_range.sf(values, m, inf), 0, 1)[back]
-    return out
 
 
 def _groups(average: Any, distance: float) -> tuple[tuple[int, int], ...]:
@@ -257,15 +316,6 @@ def _groups(average: Any, distance: float) -> tuple[tuple[int, int], ...]:
         if last > first and (not found or last > found[-1][1]):
             found.append((first, last))
     return tuple(found)
-
-
-def _dunn(average: Any, control: int, error: float, alpha: float) -> tuple[Any, float]:
-    from scipy.special import ndtr, ndtri
-
-    others = len(average) - 1
-    p = np.minimum(1.0, others * 2 * ndtr(-np.abs(average - average[control]) / error))
-    p[control] = 1.0
-    return p, float(-ndtri(alpha / (2 * others)) * error)
 
 
 def _check(scores: Any, frameworks: Sequence[str], control: str | None) -> None:
@@ -279,3 +329,23 @@ def _check(scores: Any, frameworks: Sequence[str], control: str | None) -> None:
         raise UserError("Scores are missing: impute them (--impute), or leave out the tasks or frameworks.")
     if control is not None and control not in frameworks:
         raise UserError(f"Unknown control '{control}': give one of {', '.join(frameworks)}.")
+
+
+def compute(inputs: Inputs, options: RankOptions) -> Ranks:
+    """Rank the frameworks that can be compared."""
+    compared = inputs.compared
+    ranks = rank_frameworks(
+        compared.scores.means(), compared.scores.frameworks, options.alpha, options.control
+    )
+    return replace(ranks, imputed=inputs.imputed(), notes=compared.notes)
+
+
+ANALYSIS = AnalysisSpec(
+    name="ranks",
+    title="Average ranks",
+    help="Rank the frameworks and test whether average ranks differ: Friedman, Nemenyi, Wilcoxon with Holm.",
+    compute=compute,
+    options=RankOptions,
+    examples=("ranks --scores results.csv --type binary --figure ranks.svg",),
+    figures={"figure": "Draw the critical-difference diagram: SVG, PDF or PNG."},
+)

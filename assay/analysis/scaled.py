@@ -1,20 +1,33 @@
-"""Scores on one scale for all tasks: from the forest to the best, or from the worst to the best. Pure."""
+"""Scores on one scale for all tasks: from the forest to the best, or from the worst to the best."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.analysis.impute import FoldScores
+from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
+from assay.analysis.registry import AnalysisSpec
+from assay.analysis.wording import count_of, decimals
 from assay.errors import UserError
 
-__all__ = ["Scaled", "in_gaps", "scale_from_forest", "scale_from_worst"]
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+    from assay.analysis.options import NoOptions
+    from assay.drawing import Drawing
+
+__all__ = ["ANALYSIS", "Scaled", "in_gaps", "scale_from_forest", "scale_from_worst"]
+
+QUANTILES = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "most": 1.0}
+SAME = 1e-12  # relative: a width below this is what rounding leaves of equal scores
+NO_GAP = 1e-9  # relative: a gap below this would blow differences up that mean nothing
+FIGURE_FLOOR = -4.0  # the axis ends here: a few disasters would squeeze the boxes into a line
 
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(AnalysisRecord):
     """(tasks, m) mean scores on one scale; NaN on tasks that have none, which `without_scale` names."""
 
     frameworks: tuple[str, ...]
@@ -24,6 +37,94 @@ class Scaled:
     high: float
     reference: str
     without_scale: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def boxes(self) -> dict[str, dict[str, float]]:
+        """Return the quartiles of each framework over the tasks that have a scale."""
+        known = self.values[np.isfinite(self.values).all(axis=1)]
+        if not len(known):
+            return {}
+        quantiles = np.quantile(known, list(QUANTILES.values()), axis=0)
+        return {
+            name: dict(zip(QUANTILES, quantiles[:, j].tolist(), strict=True))
+            for j, name in enumerate(self.frameworks)
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the quartiles of each framework, the highest median first."""
+        rows: list[dict[str, Any]] = [{"framework": name, **box} for name, box in self.boxes().items()]
+        return sorted(rows, key=lambda row: -row["median"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the scaled score of each framework on each task, and its quartiles."""
+        values = {name: self.values[:, j] for j, name in enumerate(self.frameworks)}
+        named = {"reference": self.reference, "tasks": self.tasks, "values": values, "boxes": self.boxes()}
+        return as_json({**named, "without_scale": self.without_scale, "notes": self.notes})  # type: ignore[no-any-return]
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return the quartiles of each framework."""
+        lines = [[row["framework"], *(decimals(row[name]) for name in QUANTILES)] for row in self.rows()]
+        return (
+            TextTable(
+                ["framework", ">least", ">lower quartile", ">median", ">upper quartile", ">most"], lines
+            ),
+        )
+
+    def summary(self) -> str:
+        """Say who has the highest median, and where there is no scale."""
+        rows = self.rows()
+        best = f" {rows[0]['framework']} has the highest median." if rows else ""
+        without = (
+            f" There is no scale on {count_of(len(self.without_scale), 'task')}, where {self.reference} is the best."
+            if self.without_scale
+            else ""
+        )
+        return f"Each task is scaled from {self.reference} ({self.low:g}) to the best ({self.high:g}).{best}{without}"
+
+    def caveat(self) -> str:
+        """Say what scaling by the best does."""
+        return "A scale by the best makes small differences on hard tasks look as large as large ones on easy tasks."
+
+    def remarks(self) -> tuple[str, ...]:
+        """Name the tasks that have no scale."""
+        if not self.without_scale:
+            return ()
+        return (f"Without a scale, because {self.reference} is the best: {', '.join(self.without_scale)}.",)
+
+    def drawings(self) -> tuple[Drawing, ...]:
+        """Return box plots."""
+        from assay.drawing import Drawing, rows_size
+
+        return (Drawing(*rows_size(len(self.frameworks)), self._draw),)
+
+    def methods(self) -> tuple[tuple[str, str], ...]:
+        """Say from where to where scores were scaled."""
+        ends = f"from {self.reference} ({self.low:g}) to the best framework ({self.high:g}) of each task"
+        return (("Scaled scores", f"means over folds, {ends}"),)
+
+    def _draw(self, figure: Any) -> None:
+        """Draw box plots, best median first; how many tasks lie below the axis is said beside each."""
+        from assay.drawing import GREY, HIGHLIGHT, note_beside
+
+        axes = figure.add_subplot()
+        order = np.argsort(-np.nanmedian(self.values, axis=0))
+        data = [column[np.isfinite(column)] for column in self.values.T[order]]
+        axes.boxplot(
+            data, orientation="horizontal", widths=0.6, patch_artist=True,
+            boxprops={"facecolor": "#d6e6f2"}, medianprops={"color": HIGHLIGHT}, flierprops={"markersize": 3},
+        )  # fmt: skip
+        axes.set(yticks=range(1, len(order) + 1), yticklabels=[self.frameworks[j] for j in order])
+        axes.invert_yaxis()
+        low = max(
+            FIGURE_FLOOR, min((float(column.min()) for column in data if len(column)), default=FIGURE_FLOOR)
+        )
+        axes.set_xlim(low - 0.05, self.high + 0.1)
+        for at, column in enumerate(data, start=1):
+            below = int((column < low).sum())
+            if below:
+                note_beside(axes, f"◂ {below}", (low, at), shift=-2)
+        axes.axvline(self.low, color=GREY, lw=0.8, ls=":")
+        axes.set_xlabel(f"score, from {self.reference} ({self.low:g}) to the best ({self.high:g})")
 
 
 def scale_from_forest(scores: FoldScores, reference: str = "") -> Scaled:
@@ -32,15 +133,15 @@ def scale_from_forest(scores: FoldScores, reference: str = "") -> Scaled:
     Where the forest is itself the best there is no scale: the task is left out, and named.
     """
     names = scores.frameworks
-    found = reference or scores.forest
-    if reference and found not in names:
+    start = reference or scores.forest
+    if reference and start not in names:
         raise UserError(f"Scores are to be scaled from '{reference}': give one of {', '.join(names)}.")
-    if found not in names:
+    if start not in names:
         raise UserError(
             "Scores are scaled from the random forest, which is not among the rows. Run `random_forest`."
         )
     means = scores.means()
-    return _scale(scores, means[:, [names.index(found)]], means, -1.0, 0.0, found)
+    return _scale(scores, means[:, [names.index(start)]], means, -1.0, 0.0, start)
 
 
 def scale_from_worst(scores: FoldScores) -> Scaled:
@@ -52,11 +153,11 @@ def scale_from_worst(scores: FoldScores) -> Scaled:
 def _scale(scores: FoldScores, start: Any, means: Any, low: float, high: float, reference: str) -> Scaled:
     best = means.max(axis=1, keepdims=True)
     width = best - start
-    has_scale = (width > 1e-12 * np.maximum(np.abs(best), np.abs(start)))[:, 0]
+    has_scale = (width > SAME * np.maximum(np.abs(best), np.abs(start)))[:, 0]
     with np.errstate(invalid="ignore", divide="ignore"):
         values = low + (means - start) / width * (high - low)
     values[~has_scale] = np.nan
-    without = tuple(task for task, own in zip(scores.tasks, has_scale, strict=True) if not own)
+    without = tuple(task for task, is_scaled in zip(scores.tasks, has_scale, strict=True) if not is_scaled)
     return Scaled(scores.frameworks, scores.tasks, values, low, high, reference, without)
 
 
@@ -77,8 +178,8 @@ def in_gaps(scores: FoldScores) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
         )
     start = means[:, constant[:1]]
     gap = means.max(axis=1, keepdims=True) - start
-    use = gap[:, 0] > 1e-9 * np.abs(start[:, 0])
-    flat = [task for task, own in zip(scores.tasks, use, strict=True) if not own]
+    use = gap[:, 0] > NO_GAP * np.abs(start[:, 0])
+    flat = [task for task, is_used in zip(scores.tasks, use, strict=True) if not is_used]
     notes = (f"Nobody is better than the constant predictor: {', '.join(flat)}, left out.",) if flat else ()
     if not use.any():
         raise UserError(
@@ -87,3 +188,26 @@ def in_gaps(scores: FoldScores) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
     others = [j for j in range(len(scores.frameworks)) if j not in constant]
     shares = np.clip((means[use] - start[use]) / gap[use], -1.0, 1.0)[:, others]
     return shares, tuple(scores.frameworks[j] for j in others), notes
+
+
+def compute(inputs: Inputs, options: NoOptions) -> Scaled:
+    """Scale from the random forest to the best; the constant predictor is left out."""
+    compared = inputs.compared
+    kept = [name for name in compared.scores.frameworks if compared.scores.roles[name] != "constant"]
+    scaled = scale_from_forest(compared.scores.keep(kept))
+    if not scaled.boxes():
+        raise UserError(
+            f"{scaled.reference} is the best on every task: there is no scale from it to the best."
+        )
+    return replace(scaled, notes=compared.notes)
+
+
+ANALYSIS = AnalysisSpec(
+    name="scaled",
+    title="Scores on one scale",
+    help="Show scores scaled from the random forest (-1) to the best (0): medians and quartiles over tasks.",
+    compute=compute,
+    needs=("scores", "the random forest"),
+    examples=("scaled --scores results.csv",),
+    figures={"figure": "Draw box plots: SVG, PDF or PNG."},
+)

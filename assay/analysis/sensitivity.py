@@ -1,20 +1,32 @@
-"""Would other choices have given other winners? Ranks under other policies, without a task; what could be seen."""
+"""Whether other choices would have given other winners: ranks under other policies and without each task."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.impute import FoldScores
-from assay.analysis.ranks import critical_distance, task_ranks
+from assay.analysis.impute import POLICIES, FoldScores
+from assay.analysis.rank_tests import critical_distance, task_ranks
+from assay.analysis.record import AnalysisRecord, Medium, TextTable
+from assay.analysis.registry import AnalysisSpec
+from assay.analysis.wording import significant
 from assay.errors import UserError
 
-__all__ = ["LeftOut", "Sensitivity", "Variant", "detectable", "rank_variants"]
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+    from assay.analysis.options import NoOptions
+
+__all__ = ["ANALYSIS", "Sensitivity", "Variant", "WithoutTask", "detectable", "rank_variants"]
 
 ROUNDING = 1e-9  # ranks that differ by less are equal
+LEVEL = 0.05
+POWER = 0.8  # the usual convention for planning a study
+MOST_TASKS = 20  # tasks listed on a page; those that change least are of little interest
+MOST_LEADERS = 5  # changes of the leader listed in a terminal
 
 
 @dataclass(frozen=True)
@@ -31,7 +43,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class WithoutTask:
     """What leaving out one task does to the average rank of a framework at most, and whether the order changes."""
 
     task: str
@@ -41,7 +53,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(AnalysisRecord):
     """How far the ranks depend on choices; frameworks are in the order of their ranks as they are.
 
     Attributes:
@@ -52,14 +64,79 @@ class Sensitivity:
 
     frameworks: tuple[str, ...]
     variants: tuple[Variant, ...]
-    tasks: tuple[LeftOut, ...]
+    tasks: tuple[WithoutTask, ...]
     detectable_rank: float | None
     detectable_win_rate: float | None
     n_tasks: int
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per framework with its average rank under each choice that can be made."""
+        usable = [(variant.name, variant.ranks) for variant in self.variants if variant.ranks is not None]
+        return [
+            {"framework": name, **{choice: ranks[at] for choice, ranks in usable}}
+            for at, name in enumerate(self.frameworks)
+        ]
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return average ranks under each choice and, on a page, the tasks that change a rank the most."""
+        usable = [variant for variant in self.variants if variant.ranks is not None]
+        heads = ["framework", *(f">{variant.name} ({variant.n_tasks})" for variant in usable)]
+        lines = [
+            [row["framework"], *(f"{row[variant.name]:.2f}" for variant in usable)] for row in self.rows()
+        ]
+        variants = TextTable(heads, lines)
+        if medium.name == "terminal":
+            return (variants,)
+        tasks = [
+            [task.task, task.framework, f"{task.largest_change:+.2f}", task.new_leader]
+            for task in self.tasks[:MOST_TASKS]
+        ]
+        return (variants, TextTable(["without the task", "changes most", ">by", "new leader"], tasks))
+
+    def summary(self) -> str:
+        """Say how often the leader changes without a task, and what this suite could have detected."""
+        rate = self.detectable_win_rate
+        power = (
+            f"a win rate of {100 * rate:.0f} % against another" if rate else "not even a win rate of 100 %"
+        )
+        return (
+            f"Leaving out one task changes the leader in {self.new_leaders()} of {self.n_tasks} cases. With so many "
+            f"tasks, {power} would be detected in {100 * POWER:g} % of such suites."
+        )
+
+    def caveat(self) -> str:
+        """Say what the tables hold."""
+        return (
+            "Average ranks under other imputations and other metrics, in brackets on how many tasks; then the tasks "
+            "that change a rank the most when they are left out."
+        )
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what the table holds, who leads without which task, and what could have been detected."""
+        changed = [task for task in self.tasks if task.new_leader]
+        rate = self.detectable_win_rate
+        found = f"{100 * rate:.0f} % would be detected in {100 * POWER:g} % of such suites." if rate else ""
+        return (
+            "Average ranks; in brackets on how many tasks.",
+            f"Without one task the leader changes in {len(changed)} of {self.n_tasks} cases.",
+            *(f"  without {task.task}: {task.new_leader}" for task in changed[:MOST_LEADERS]),
+            f"With {self.n_tasks} tasks, average ranks must differ by {significant(self.detectable_rank, 3)}; a win "
+            f"rate of {found or 'even 100 % could not be detected.'}",
+        )
+
+    def new_leaders(self) -> int:
+        """Return how many tasks change the leader when they are left out."""
+        return sum(bool(task.new_leader) for task in self.tasks)
+
+    def methods(self) -> tuple[tuple[str, str], ...]:
+        """Say what could have been detected means."""
+        how = f"two-sided sign test over tasks, level {LEVEL:g}, power {POWER:g}; Nemenyi's critical distance"
+        return (("Detectable differences", how),)
 
 
 def rank_variants(
-    scores: FoldScores, others: dict[str, Callable[[], FoldScores]], alpha: float = 0.05
+    scores: FoldScores, others: dict[str, Callable[[], FoldScores]], alpha: float = LEVEL
 ) -> Sensitivity:
     """Return the ranks as they are, under each other choice, and without each task.
 
@@ -102,7 +179,7 @@ def _ranks_of(scores: FoldScores, names: tuple[str, ...]) -> tuple[tuple[float, 
     return tuple(task_ranks(other.means()).mean(axis=0).tolist()), len(other.tasks)
 
 
-def detectable(n_tasks: int, alpha: float = 0.05, power: float = 0.8) -> float | None:
+def detectable(n_tasks: int, alpha: float = LEVEL, power: float = POWER) -> float | None:
     """Return the smallest win rate that a two-sided sign test over so many tasks finds with this power, or None."""
     from scipy.stats import binom
 
@@ -116,7 +193,7 @@ def detectable(n_tasks: int, alpha: float = 0.05, power: float = 0.8) -> float |
     return float(enough[0]) if len(enough) else None
 
 
-def _leave_one_out(ranks: Any, scores: FoldScores) -> tuple[LeftOut, ...]:
+def _leave_one_out(ranks: Any, scores: FoldScores) -> tuple[WithoutTask, ...]:
     n = len(ranks)
     if n < 2:
         return ()
@@ -128,5 +205,30 @@ def _leave_one_out(ranks: Any, scores: FoldScores) -> tuple[LeftOut, ...]:
         j = int(np.argmax(np.abs(without - base)))
         first = int(np.argmin(without))
         new = scores.frameworks[first] if without[first] < without[leader] - ROUNDING else ""
-        out.append(LeftOut(task, float(without[j] - base[j]), scores.frameworks[j], new))
-    return tuple(sorted(out, key=lambda one: (one.new_leader == "", -abs(one.largest_change))))
+        out.append(WithoutTask(task, float(without[j] - base[j]), scores.frameworks[j], new))
+    return tuple(sorted(out, key=lambda change: (change.new_leader == "", -abs(change.largest_change))))
+
+
+def compute(inputs: Inputs, options: NoOptions) -> Sensitivity:
+    """Rank under the other imputations, and by the other metrics that were scored."""
+    compared = inputs.compared
+    others: dict[str, Callable[[], FoldScores]] = {
+        f"impute {policy}": partial(inputs.gathered, policy) for policy in POLICIES if policy != inputs.impute
+    }
+    rows = replace(inputs.selection, metric="", any_metric=True).apply(inputs.scores.table)
+    for metric in sorted(set(rows["metric"]) - set(compared.scores.metrics)):
+        others[f"metric {metric}"] = partial(inputs.gathered, inputs.impute, metric)
+    sensitivity = rank_variants(compared.scores, others)
+    impossible = (
+        f"{choice.name}: {choice.why_not}" for choice in sensitivity.variants if choice.ranks is None
+    )
+    return replace(sensitivity, notes=(*impossible, *compared.notes))
+
+
+ANALYSIS = AnalysisSpec(
+    name="sensitivity",
+    title="Would other choices change it?",
+    help="Show how ranks change with other choices, and which differences this suite could have detected.",
+    compute=compute,
+    examples=("sensitivity --scores results.csv",),
+)

@@ -1,97 +1,129 @@
-"""Seconds: training against the budget (the AMLB paper's Figure 8), inference per row and by batch (Figure 5)."""
+"""Training time against the budget (the AMLB paper's Figure 8), and inference per row beside it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
-from typing import Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from assay.analysis.batches import InferenceTimes, time_batches
+from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
+from assay.analysis.registry import AnalysisSpec
+from assay.analysis.seconds import FitTime, InferenceTime, fit_times, inference_times, seconds_by_task
+from assay.analysis.wording import listed
 
-from assay.analysis.impute import FoldScores
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+    from assay.analysis.options import NoOptions
+    from assay.drawing import Drawing
 
-__all__ = ["FitTime", "InferenceTime", "fit_times", "inference_times", "seconds_by_task"]
-
-LEEWAY_S = 3600.0
-
-
-@dataclass(frozen=True)
-class FitTime:
-    """How long a framework trained, of the jobs that have a time; quartiles in seconds.
-
-    `over_budget` counts jobs that took longer than they were told, `over_leeway` those beyond AMLB's leeway as well (as
-    long again, an hour at most), `timeouts` those that were stopped.
-    """
-
-    framework: str
-    constraint: str
-    budget_s: float
-    jobs: int
-    least: float
-    lower: float
-    median: float
-    upper: float
-    most: float
-    over_budget: int
-    over_leeway: int
-    timeouts: int
-    longest_share: float
+__all__ = ["ANALYSIS", "FitTime", "InferenceTime", "Times", "fit_times", "inference_times", "seconds_by_task"]
 
 
 @dataclass(frozen=True)
-class InferenceTime:
-    """Seconds per row of predicting in batches of one size: the median over jobs and the quartiles."""
+class Times(AnalysisRecord):
+    """Training times of each framework and constraint, and inference times by batch size where they are known."""
 
-    framework: str
-    batch: int
-    jobs: int
-    lower: float
-    median: float
-    upper: float
+    training: tuple[FitTime, ...]
+    inference: InferenceTimes
+    notes: tuple[str, ...] = ()
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per framework and constraint."""
+        return [as_json(time) for time in self.training]
 
-def fit_times(table: Any) -> tuple[FitTime, ...]:
-    """Return the training times of each framework and constraint, of jobs that gave a score; timeouts are counted."""
-    out = []
-    for (framework, constraint), own in table.groupby(["framework", "constraint"], sort=True):
-        budget = float(own["budget_s"].median()) if own["budget_s"].notna().any() else nan
-        leeway = min(budget, LEEWAY_S) if budget == budget else nan
-        seconds = own.loc[own["status"] == "ok", "fit_s"].dropna().to_numpy(dtype=float)
-        five = np.quantile(seconds, [0, 0.25, 0.5, 0.75, 1]) if len(seconds) else np.full(5, nan)
-        out.append(
-            FitTime(
-                framework=str(framework),
-                constraint=str(constraint),
-                budget_s=budget,
-                jobs=len(seconds),
-                least=float(five[0]),
-                lower=float(five[1]),
-                median=float(five[2]),
-                upper=float(five[3]),
-                most=float(five[4]),
-                over_budget=int((seconds > budget).sum()),
-                over_leeway=int((seconds > budget + leeway).sum()),
-                timeouts=int((own["status"] == "timeout").sum()),
-                longest_share=float(five[4] / budget) if budget else nan,
-            )
+    def to_json(self) -> dict[str, Any]:
+        """Return training and inference times."""
+        values = {"training": self.training, "inference": self.inference.times, "notes": self.notes}
+        return as_json(values)  # type: ignore[no-any-return]
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return training times and, in a terminal, inference times, which have a section of their own on a page."""
+        heads = [
+            "framework", "constraint", ">jobs", ">least", ">median", ">most", ">over budget", ">over leeway",
+            ">timeouts",
+        ]  # fmt: skip
+        lines = [
+            [
+                time.framework, time.constraint, time.jobs, medium.seconds(time.least), medium.seconds(time.median),
+                medium.seconds(time.most), time.over_budget, time.over_leeway, time.timeouts,
+            ]
+            for time in self.training
+        ]  # fmt: skip
+        further = self.inference.tables(medium) if medium.name == "terminal" and self.inference.times else ()
+        return (TextTable(heads, lines), *further)
+
+    def summary(self) -> str:
+        """Name those that took longer than their budget."""
+        over = sorted({time.framework for time in self.training if time.over_budget})
+        if not over:
+            return "All frameworks kept to their time budgets."
+        return f"Exceeded the time budget at least once: {listed(over)}."
+
+    def caveat(self) -> str:
+        """Say how to read the figure."""
+        return (
+            "Lines go from the shortest to the longest job that gave a score, bars cover the middle half. The dashed "
+            "line is the budget."
         )
-    return tuple(out)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return nothing: the tables say it all."""
+        return ()
+
+    def nothing_to_show(self) -> str:
+        """Say so where there is nothing to compare with a budget."""
+        known = any(time.jobs and isfinite(time.budget_s) for time in self.training)
+        return "" if known else "No training times, or no budgets, are known."
+
+    def drawings(self) -> tuple[Drawing, ...]:
+        """Return training times, and inference times for the command that asks for them."""
+        from dataclasses import replace
+
+        from assay.drawing import Drawing, rows_size
+
+        empty = "" if any(time.jobs for time in self.training) else "No training times are known"
+        (inference,) = self.inference.drawings()
+        return (
+            Drawing(*rows_size(len(self.training)), self._draw, empty=empty),
+            replace(inference, flag="inference-figure", on_page=False),
+        )
+
+    def _draw(self, figure: Any) -> None:
+        """Draw training times as ranges with quartiles, the budget as a line; timeouts are counted beside."""
+        from assay.drawing import COLOURS, GREY, label_rows, note_beside
+
+        axes = figure.add_subplot()
+        shown = [time for time in self.training if time.jobs]
+        for at, time in enumerate(shown):
+            axes.plot([time.least, time.most], [at, at], color=GREY, lw=1)
+            axes.plot([time.lower, time.upper], [at, at], color=COLOURS[0], lw=6, solid_capstyle="butt")
+            axes.plot([time.median], [at], "|", color="black", ms=9, mew=1.5)
+            if time.timeouts:
+                note_beside(axes, f"{time.timeouts} timeouts", (time.most, at))
+        for budget in sorted({time.budget_s for time in shown if isfinite(time.budget_s)}):
+            axes.axvline(budget, color="black", lw=0.8, ls="--")
+        several = len({time.constraint for time in shown}) > 1
+        label_rows(
+            axes, [f"{time.framework} @{time.constraint}" if several else time.framework for time in shown]
+        )
+        axes.set_xlabel("seconds of training")
 
 
-def inference_times(table: Any) -> tuple[InferenceTime, ...]:
-    """Return seconds per row by batch size, of a table with framework, batch and the seconds of such a batch."""
-    out = []
-    for (framework, batch), own in table.groupby(["framework", "batch"], sort=True):
-        seconds = own["seconds"].to_numpy(dtype=float) / int(batch)
-        lower, median, upper = np.quantile(seconds, [0.25, 0.5, 0.75])
-        found = (str(framework), int(batch), len(seconds), float(lower), float(median), float(upper))
-        out.append(InferenceTime(*found))
-    return tuple(out)
+def compute(inputs: Inputs, options: NoOptions) -> Times:
+    """Compare training times with the budget."""
+    return Times(fit_times(inputs.rows), time_batches(inputs), inputs.notes)
 
 
-def seconds_by_task(table: Any, scores: FoldScores, column: str) -> Any:
-    """Return (tasks, m) medians over folds of a column of seconds, where there are any; NaN elsewhere."""
-    keys = ["task", "task_id", "task_digest", "metric", "label"]
-    medians = table[table["status"] == "ok"].groupby(keys)[column].median().to_dict()
-    rows = [[medians.get((*key, name), nan) for name in scores.frameworks] for key in scores.keys]
-    return np.array(rows, dtype=float).reshape(len(scores.keys), len(scores.frameworks))
+ANALYSIS = AnalysisSpec(
+    name="time",
+    title="Training time against the budget",
+    help="Show training times against the budget, and inference per row.",
+    compute=compute,
+    needs=("seconds of training", "budgets"),
+    examples=("time --store results --figure training.svg --inference-figure inference.svg",),
+    figures={
+        "figure": "Draw training times: SVG, PDF or PNG.",
+        "inference-figure": "Draw seconds per row by batch size: SVG, PDF or PNG.",
+    },
+)

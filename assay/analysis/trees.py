@@ -1,150 +1,92 @@
-"""Bradley–Terry trees: for which tasks is which framework the strongest? Pure: comparisons in, tree out."""
+"""Bradley–Terry trees: for which kind of tasks is which framework the strongest."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import exp, expm1, log1p, nan
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from assay.analysis.bradley_terry import Fits, Tallies, fit, tally
-from assay.analysis.instability import Decorrelated, decorrelate, measure_instability, permutation_p
-from assay.errors import ConfigError, UserError
+from assay.analysis.covariates import join_properties
+from assay.analysis.impute import FoldScores
+from assay.analysis.options import Option
+from assay.analysis.partitioning import (
+    DRAWS,
+    TASKS_PER_PARAMETER,
+    UNITS,
+    Comparisons,
+    Fluctuation,
+    Node,
+    Split,
+    TreeSettings,
+    Unit,
+    grow_nodes,
+    split_words,
+)
+from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
+from assay.analysis.registry import AnalysisSpec
+from assay.analysis.wording import count_of
+from assay.errors import UserError
 
-__all__ = ["Comparisons", "Fluctuation", "Node", "Split", "Tree", "TreeSettings", "grow_tree"]
+if TYPE_CHECKING:
+    from assay.analysis.inputs import Inputs
+    from assay.drawing import Drawing
 
-Unit = Literal["cluster", "fold", "task"]
-UNITS: tuple[Unit, ...] = ("cluster", "fold", "task")
-MAX_LEVELS = 12  # of a categorical covariate: all bipartitions are tried
-SAME = 1e-7  # relative: statistics of covariates that order the tasks alike differ by rounding only
-TASKS_PER_PARAMETER = 5  # below, the asymptotic p-value is not to be trusted
-DRAWS = 1999
+__all__ = [
+    "ANALYSIS",
+    "Comparisons",
+    "Fluctuation",
+    "Node",
+    "Split",
+    "Tree",
+    "TreeSettings",
+    "Unit",
+    "grow_tree",
+    "scores_for_trees",
+    "split_words",
+    "tree_over",
+]
 
-
-@dataclass(frozen=True)
-class Comparisons:
-    """Scores of all frameworks on the same folds, higher being better, and what is known of the tasks.
-
-    Attributes:
-        frameworks: names of the columns of `scores`.
-        scores: (n, m) without missing values.
-        tasks: (n) the task of each row.
-        covariates: by name one array over the rows: floats, or text for categories.
-    """
-
-    frameworks: tuple[str, ...]
-    scores: Any
-    tasks: Any
-    covariates: Mapping[str, Any]
-
-    def __post_init__(self) -> None:
-        if len(self.frameworks) < 2:
-            raise UserError("A tree compares frameworks: at least two are needed.")
-        if not len(self.scores):
-            raise UserError("There are no folds on which all frameworks can be compared.")
-        if not np.isfinite(self.scores).all():
-            raise UserError("Scores are missing: impute them first, or leave their folds out.")
-        for name, values in self.covariates.items():
-            if values.dtype.kind == "f" and not np.isfinite(values).all():
-                raise UserError(f"The property '{name}' is missing for some tasks: leave them out.")
-
-    def averaged(self) -> Comparisons:
-        """Return one row per task: the mean over its folds."""
-        names, first, codes = np.unique(self.tasks, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        place = np.empty(len(order), dtype=int)
-        place[order] = np.arange(len(order))
-        sums = np.zeros((len(names), self.scores.shape[1]))
-        np.add.at(sums, place[codes], self.scores)
-        counts = np.bincount(place[codes])[:, None]
-        rows = first[order]
-        covariates = {name: values[rows] for name, values in self.covariates.items()}
-        return Comparisons(self.frameworks, sums / counts, self.tasks[rows], covariates)
+TASKS_PER_LEAF = 5  # strengths of fewer tasks say little of the next one
+# A framework that lacks more of the folds, because it cannot do a task type, would leave the others no folds at all.
+LEAST_SHARE = 0.9
+STRONGEST = {"terminal": 4, "page": 3, "latex": 3}  # frameworks named for each node
 
 
 @dataclass(frozen=True)
-class TreeSettings:
-    """How a tree is grown.
+class TreeOptions:
+    """How a tree is grown."""
 
-    Attributes:
-        unit: what counts as independent: "cluster" (folds are observations, their scores summed within a task),
-            "fold" (folds as if independent, R's way), "task" (means over folds are the observations).
-        min_size: observations of that unit that each leaf must have.
-        max_depth: levels, the root counting as one; 0 for no limit.
-        alpha: the level, after Bonferroni's correction, at which a node is split.
-        psychotree: handle ties between rows, and few tasks, as R does.
-    """
-
-    unit: Unit = "cluster"
-    min_size: int = 50
-    max_depth: int = 3
-    alpha: float = 0.05
-    psychotree: bool = False
-
-    def __post_init__(self) -> None:
-        if self.unit not in UNITS:
-            raise ConfigError(f"Unknown unit '{self.unit}': give one of {', '.join(UNITS)}.")
-        if self.min_size < 1 or self.max_depth < 0 or not 0 < self.alpha < 1:
-            raise ConfigError("A tree needs a minimal size of 1 or more and a level between 0 and 1.")
+    columns: Annotated[
+        tuple[str, ...], Option("Properties to split by, separated by commas; default: all.")
+    ] = ()
+    max_depth: Annotated[int, Option("Number of levels, the root counting as one; 0: no limit.", least=0)] = 3
+    alpha: Annotated[float, Option("Significance level at which a node is split.", above=0, below=1)] = 0.05
+    unit: Annotated[
+        str, Option("What is independent: cluster (folds in tasks), fold, task.", choices=UNITS)
+    ] = "cluster"
+    min_size: Annotated[
+        int | None, Option("Number of observations of the unit in a leaf; default: 5 tasks.", least=1)
+    ] = None
+    compat: Annotated[
+        str, Option("psychotree: handle rows and ties as R does.", choices=("", "psychotree"))
+    ] = ""
 
 
 @dataclass(frozen=True)
-class Fluctuation:
-    """Whether strengths change along a covariate; `log_p` is the asymptotic p-value's, also beside a permutation's.
-
-    Where the covariate cannot be tested in a node, the statistic is None and the p-values are NaN.
-    """
-
-    variable: str
-    statistic: float | None
-    p_raw: float = nan
-    p_adjusted: float = nan
-    log_p: float = nan
-    by_permutation: bool = False
-
-
-@dataclass(frozen=True)
-class Split:
-    """Where a node is split: left are values up to the threshold, or the left levels."""
-
-    variable: str
-    threshold: float | None = None
-    left_levels: tuple[str, ...] = ()
-    right_levels: tuple[str, ...] = ()
-
-    def goes_left(self, values: Any) -> Any:
-        """Return for each value of the variable whether it belongs to the left."""
-        if self.threshold is not None:
-            return np.asarray(values, dtype=float) <= self.threshold
-        return np.isin(values, self.left_levels)
-
-
-@dataclass(frozen=True)
-class Node:
-    """A part of the tasks, and how strong each framework is there; ids count in pre-order from 1."""
-
-    id: int
-    parent: int | None
-    depth: int
-    n: int
-    n_tasks: int
-    worth: Mapping[str, float]
-    loglik: float
-    tests: tuple[Fluctuation, ...] = ()
-    split: Split | None = None
-    children: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Tree:
+class Tree(AnalysisRecord):
     """All nodes in pre-order, and how the tree was grown."""
 
     frameworks: tuple[str, ...]
     settings: TreeSettings
     nodes: tuple[Node, ...]
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+
+    @property
+    def leaves(self) -> list[Node]:
+        """The nodes that are not split."""
+        return [node for node in self.nodes if node.split is None]
 
     def leaf(self, properties: Mapping[str, Any]) -> Node:
         """Return the leaf that a task of these properties falls into."""
@@ -156,173 +98,171 @@ class Tree:
             node = self.nodes[node.children[0 if left else 1] - 1]
         return node
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per node and framework."""
+        return [
+            {
+                "node": node.id, "parent": node.parent, "tasks_with": split_words(self.nodes, node) or "all tasks",
+                "n_tasks": node.n_tasks, "framework": name, "worth": worth,
+            }
+            for node in self.nodes
+            for name, worth in node.worth.items()
+        ]  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the nodes with their tests, splits and worths."""
+        settings = {
+            "unit": self.settings.unit,
+            "min_size": self.settings.min_size,
+            "frameworks": self.frameworks,
+        }
+        nodes = [_node_json(node) for node in self.nodes]
+        return as_json({**settings, "nodes": nodes, "notes": self.notes})  # type: ignore[no-any-return]
+
+    def tables(self, medium: Medium) -> tuple[TextTable, ...]:
+        """Return one line per node; a terminal has the tree as indented lines instead."""
+        if medium.name == "terminal":
+            return ()
+        lines = [
+            [
+                node.id,
+                split_words(self.nodes, node) or "all tasks",
+                node.n_tasks,
+                _strongest(node, STRONGEST[medium.name]),
+            ]
+            for node in self.nodes
+        ]
+        return (TextTable([">node", "tasks with", ">tasks", "strongest (worth)"], lines),)
+
+    def summary(self) -> str:
+        """Say how many kinds of tasks were found."""
+        if len(self.leaves) > 1:
+            return f"Strengths change with the properties of the tasks: {len(self.leaves)} kinds of tasks."
+        if self.nodes[0].tests:
+            return "No property of the tasks was found along which strengths change."
+        return "There are too few tasks to look for properties along which strengths change."
+
+    def caveat(self) -> str:
+        """Say what is taken as independent."""
+        unit = {
+            "cluster": "Folds of a task are not taken as independent",
+            "fold": "Folds of a task are taken as independent, which makes p-values too small",
+            "task": "Means over the folds of a task are the observations",
+        }[self.settings.unit]
+        return f"{unit}; with few tasks per leaf the strengths are rough."
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return the tree as indented lines."""
+        lines = []
+        for node in self.nodes:
+            indent, words = "  " * (node.depth - 1), split_words(self.nodes, node)
+            start = f"{indent}[{node.id}] {f'{words}: ' if words else ''}{node.n_tasks} tasks"
+            lines.append(f"{start}: {_strongest(node, STRONGEST['terminal'])}")
+            if node.split is not None:
+                test = next(test for test in node.tests if test.variable == node.split.variable)
+                lines.append(f"{indent}    splits by {node.split.variable}, p {test.p_adjusted:.3g}")
+        return tuple(lines)
+
+    def drawings(self) -> tuple[Drawing, ...]:
+        """Return the tree with worths as bars in its leaves."""
+        from assay.analysis.tree_figure import draw_tree
+        from assay.drawing import LINE_IN, Drawing
+
+        depth = max(node.depth for node in self.nodes) - 1
+        width, height = max(6.0, 2.6 * len(self.leaves)), 1.2 + 0.95 * depth + LINE_IN * len(self.frameworks)
+        return (Drawing(width, height, lambda figure: draw_tree(figure, self.frameworks, self.nodes)),)
+
+    def methods(self) -> tuple[tuple[str, str], ...]:
+        """Say how the tree was grown, with the settings that were used."""
+        settings = self.settings
+        unit = {
+            "cluster": "scores summed within tasks",
+            "fold": "folds as if independent",
+            "task": "means over folds",
+        }
+        permuted = any(test.by_permutation for node in self.nodes for test in node.tests)
+        how = (
+            f"model-based recursive partitioning, {unit[settings.unit]}, Bonferroni, level {settings.alpha:g}, at "
+            f"least {count_of(settings.min_size, 'observation')} per leaf, "
+            + (f"at most {count_of(settings.max_depth, 'level')}" if settings.max_depth else "any depth")
+        )
+        few = f"; p-values from {DRAWS} permutations in nodes with fewer than {TASKS_PER_PARAMETER} tasks per parameter"
+        return (("Tree", how + (few if permuted else "")),)
+
+
+def _strongest(node: Node, most: int) -> str:
+    best = sorted(node.worth.items(), key=lambda item: -item[1])[:most]
+    return ", ".join(f"{name} {worth:.2f}" for name, worth in best)
+
+
+def _node_json(node: Node) -> dict[str, Any]:
+    keys = ("variable", "statistic", "p_raw", "p_adjusted", "by_permutation")
+    tests = [{key: getattr(test, key) for key in keys} for test in node.tests]
+    same = ("id", "parent", "depth", "n", "n_tasks", "loglik", "worth", "children")
+    return {**{name: getattr(node, name) for name in same}, "tests": tests, "split": _split_json(node.split)}
+
+
+def _split_json(split: Split | None) -> dict[str, Any] | None:
+    if split is None:
+        return None
+    if split.threshold is not None:
+        return {"variable": split.variable, "threshold": split.threshold}
+    levels = {"left_levels": split.left_levels, "right_levels": split.right_levels}
+    return {"variable": split.variable, **levels}
+
 
 def grow_tree(data: Comparisons, settings: TreeSettings, random: np.random.Generator | None = None) -> Tree:
     """Split the tasks where the frameworks' strengths change along a property, until nothing changes any more.
 
-    In each node a Bradley–Terry model with ties is fitted to all pairs on all folds; along each covariate the
-    scores of the model are tested for fluctuation; the covariate with the smallest p-value is split, if it is small
-    enough after Bonferroni's correction, where the two models of the parts are the most likely.
-
-    Folds of a task are no independent observations, so their scores are summed within the task before their
-    covariance is taken (`unit="cluster"`). Where a node has fewer than five tasks per parameter, p-values come from
-    dealing out the tasks anew.
-
-    References:
-        Strobl, Wickelmaier and Zeileis (2011), Accounting for individual differences in Bradley–Terry models by
-        means of recursive partitioning, Journal of Educational and Behavioral Statistics 36.
+    See `assay.analysis.partitioning.grow_nodes` for the method and its reference.
     """
-    if settings.unit == "task":
-        data = data.averaged()
-    return _Growth(data, settings, random or np.random.default_rng(0)).tree()
+    nodes, notes = grow_nodes(data, settings, random or np.random.default_rng(0))
+    return Tree(data.frameworks, settings, nodes, notes)
 
 
-class _Growth:
-    def __init__(self, data: Comparisons, settings: TreeSettings, random: np.random.Generator) -> None:
-        self.data, self.settings, self.random = data, settings, random
-        self.points, self.ties = tally(data.scores)
-        self.covariates = {name: _as_codes(name, values) for name, values in data.covariates.items()}
-        self.nodes: list[Node] = []
-
-    def tree(self) -> Tree:
-        self._grow(np.arange(len(self.points)), None, 1)
-        permuted = [node.id for node in self.nodes if any(test.by_permutation for test in node.tests)]
-        notes = []
-        if permuted:
-            notes.append(
-                f"Node(s) {', '.join(map(str, permuted))}: fewer than {TASKS_PER_PARAMETER} tasks per parameter, so "
-                f"p-values are from {DRAWS} permutations of the tasks."
-            )
-        return Tree(self.data.frameworks, self.settings, tuple(self.nodes), tuple(notes))
-
-    def _grow(self, rows: Any, parent: int | None, depth: int) -> int:
-        own = self._fit(self.points[rows].sum(axis=0), self.ties[rows].sum(), len(rows))
-        number, settings = len(self.nodes) + 1, self.settings
-        worth = dict(zip(self.data.frameworks, own.worths.tolist(), strict=True))
-        tasks = len(np.unique(self.data.tasks[rows]))
-        node = Node(number, parent, depth, len(rows), tasks, worth, float(own.loglik))
-        self.nodes.append(node)
-        if len(rows) < 2 * settings.min_size or depth == settings.max_depth:
-            return number
-        tests = self._tests(rows, own, tasks)
-        split = self._split(rows, tests)
-        children: tuple[int, ...] = ()
-        if split is not None:
-            left = split.goes_left(self.data.covariates[split.variable][rows])
-            children = tuple(self._grow(part, number, depth + 1) for part in (rows[left], rows[~left]))
-        self.nodes[number - 1] = Node(
-            number, parent, depth, len(rows), tasks, worth, float(own.loglik), tests, split, children
-        )
-        return number
-
-    def _fit(self, points: Any, ties: Any, counts: Any) -> Fits:
-        m = len(self.data.frameworks)
-        met = np.asarray(counts, dtype=float)[..., None, None] * (1 - np.eye(m))
-        return fit(Tallies(points, ties, met))
-
-    def _scores(self, rows: Any, own: Fits) -> Any:
-        """Return the gradient of the log-likelihood of each fold; the last framework is the reference."""
-        m = len(self.data.frameworks)
-        points, ties = own.expected(1 - np.eye(m))
-        scores = (self.points[rows] - points)[:, :-1]
-        if np.isfinite(own.tie):
-            scores = np.column_stack([scores, self.ties[rows] - ties])
-        return scores
-
-    def _tests(self, rows: Any, own: Fits, tasks: int) -> tuple[Fluctuation, ...]:
-        settings = self.settings
-        scores = self._scores(rows, own)
-        _, first, codes = np.unique(self.data.tasks[rows], return_index=True, return_inverse=True)
-        together = settings.unit == "cluster"
-        plain = decorrelate(scores, codes if together else None)
-        at = first if together else np.arange(len(rows))
-        permute = not settings.psychotree and tasks < TASKS_PER_PARAMETER * scores.shape[1]
-        # Folds taken as independent are still dealt out task by task: else a permutation would know no tasks.
-        units = plain if together else _by_task(plain, codes)
-        found = {}
-        for name, values in self.covariates.items():
-            found[name] = measure_instability(plain, values[rows][at], settings.min_size, settings.psychotree)
-        counted = sum(one is not None for one in found.values())
-        tests = []
-        for name, one in found.items():
-            if one is None:
-                tests.append(Fluctuation(name, None))
-                continue
-            p = exp(one.log_p)
-            if permute:
-                values = self.covariates[name][rows][first]
-                p = permutation_p(units, values, settings.min_size, DRAWS, self.random)
-            tests.append(Fluctuation(name, one.statistic, p, _bonferroni(p, counted), one.log_p, permute))
-        return tuple(tests)
-
-    def _split(self, rows: Any, tests: Sequence[Fluctuation]) -> Split | None:
-        chosen = _strongest(tests)
-        if chosen is None or chosen.p_adjusted > self.settings.alpha:
-            return None
-        values = self.covariates[chosen.variable][rows]
-        parts = _halves(values) if values.dtype.kind == "i" else _cuts(values)
-        return self._best(rows, chosen.variable, values, parts)
-
-    def _best(self, rows: Any, name: str, values: Any, lefts: Any) -> Split | None:
-        """Return the admissible split of the two most likely parts, the first of equals; None if none is."""
-        sizes = lefts.sum(axis=0)
-        allowed = (sizes >= self.settings.min_size) & (len(rows) - sizes >= self.settings.min_size)
-        lefts = lefts[:, allowed]
-        if not lefts.shape[1]:
-            return None
-        points, ties = self.points[rows], self.ties[rows]
-        left = lefts.astype(float).T
-        won, even, count = left @ points, left @ ties, left.sum(axis=1)
-        loglik = self._fit(won, even, count).loglik
-        loglik = loglik + self._fit(points.sum(axis=0) - won, ties.sum() - even, len(rows) - count).loglik
-        inside = lefts[:, int(np.argmax(loglik))]
-        own = self.data.covariates[name][rows]
-        if values.dtype.kind != "i":
-            return Split(name, threshold=float(own[inside].max()))
-        return Split(name, None, *(tuple(sorted(set(own[part].tolist()))) for part in (inside, ~inside)))
+def scores_for_trees(inputs: Inputs) -> tuple[FoldScores, tuple[str, ...]]:
+    """Return the frameworks that took part in most folds, and notes on the others; marked ones stay in."""
+    folds = inputs.folds
+    shares = (~np.isnan(folds.values)).mean(axis=0)
+    kept = [name for name, share in zip(folds.frameworks, shares, strict=True) if share > LEAST_SHARE]
+    left_out = [name for name in folds.frameworks if name not in kept]
+    notes: tuple[str, ...] = ()
+    if left_out:
+        why = "they have no scores on more than a tenth of the folds"
+        notes = (f"Left out, because {why}: {', '.join(left_out)}.",)
+    complete, holes = folds.keep(kept).complete()
+    return complete, (*notes, *holes)
 
 
-def _strongest(tests: Sequence[Fluctuation]) -> Fluctuation | None:
-    """Return the test with the smallest p-value; of equals the first, and equals are what differs by rounding."""
-    known = [test for test in tests if test.statistic is not None]
-    if known and known[0].by_permutation:  # draws are coarse: among equals the asymptotic p-value decides
-        least = min(test.p_raw for test in known)
-        known = [test for test in known if test.p_raw == least]
-    lowest = min((test.log_p for test in known), default=nan)
-    return next((test for test in known if test.log_p <= lowest + SAME * abs(lowest)), None)
+def tree_over(
+    inputs: Inputs,
+    columns: Sequence[str] = (),
+    settings: TreeSettings | None = None,
+    min_size: int | None = None,
+) -> Tree:
+    """Grow the tree over properties of the tasks; `min_size` is by default five tasks' worth of observations."""
+    scores, holes = scores_for_trees(inputs)
+    settings = settings or TreeSettings()
+    data, notes = join_properties(scores, inputs.scores.properties, columns, settings.psychotree)
+    folds = max(1, round(len(data.tasks) / len(set(data.tasks.tolist()))))
+    size = TASKS_PER_LEAF * (1 if settings.unit == "task" else folds) if min_size is None else min_size
+    tree = grow_tree(data, replace(settings, min_size=size), inputs.random())
+    return replace(tree, notes=(*inputs.notes, *holes, *notes, *tree.notes))
 
 
-def _as_codes(name: str, values: Any) -> Any:
-    """Return numbers as floats, categories as integer codes in the order of their names."""
-    if values.dtype.kind == "f":
-        return values
-    levels, codes = np.unique(values, return_inverse=True)
-    if len(levels) > MAX_LEVELS:
-        raise UserError(
-            f"The property '{name}' has {len(levels)} levels: a tree takes {MAX_LEVELS} at most. Leave it out with "
-            "--columns, or group its levels."
-        )
-    return codes.astype(np.int64)
+def compute(inputs: Inputs, options: TreeOptions) -> Tree:
+    """Grow the tree with these options."""
+    settings = TreeSettings(options.unit, 1, options.max_depth, options.alpha, options.compat == "psychotree")  # type: ignore[arg-type]
+    return tree_over(inputs, options.columns, settings, options.min_size)
 
 
-def _by_task(own: Decorrelated, codes: Any) -> Decorrelated:
-    summed = np.zeros((int(codes.max()) + 1, own.k))
-    np.add.at(summed, codes, own.scores)
-    return Decorrelated(summed, np.bincount(codes).astype(float))
-
-
-def _bonferroni(p: float, count: int) -> float:
-    """Return the p-value of the smallest of `count`; for tiny ones the first term, before it cancels."""
-    return min(1.0, count * p) if p <= 0.001 else -expm1(count * log1p(-p)) if p < 1 else 1.0
-
-
-def _cuts(values: Any) -> Any:
-    """Return for each distinct value which rows are up to it (n, cuts)."""
-    return values[:, None] <= np.unique(values)[None, :-1]
-
-
-def _halves(codes: Any) -> Any:
-    """Return every way to divide the levels in two (n, ways); the last level is always on the right, as in R."""
-    levels = np.unique(codes)
-    bits = np.arange(1, 2 ** (len(levels) - 1))[None, :] >> np.arange(len(levels))[:, None] & 1
-    return bits[np.searchsorted(levels, codes)].astype(bool)
+ANALYSIS = AnalysisSpec(
+    name="tree",
+    title="Which framework for which tasks",
+    help="Grow a Bradley–Terry tree: which framework is the strongest for which tasks.",
+    compute=compute,
+    options=TreeOptions,
+    needs=("scores", "properties of tasks"),
+    examples=("tree --scores results.csv --covariates tasks.csv --columns rows,features",),
+    figures={"figure": "Draw the tree: SVG, PDF or PNG."},
+)

@@ -7,30 +7,36 @@ from typing import Any
 
 __all__ = ["trust"]
 
+COLUMNS = ("enforcement", "blindness", "contended", "start", "origin")
+
 
 def trust(table: Any) -> str:
     """Return the line for rows of the scores table: a DataFrame, or a list of mappings."""
     if not len(table):
         return "no rows"
-    columns = ("enforcement", "blindness", "contended", "start", "origin")
-    said = {
-        name: [row.get(name, "assay") for row in table]
-        if isinstance(table, (list, tuple))
-        else table[name].tolist()
-        for name in columns
-    }
-    foreign = sorted({origin for origin in said["origin"] if origin != "assay"})
-    if foreign and not any(said["enforcement"]):
+    counts = {name: _counts(table, name) for name in COLUMNS}
+    foreign = sorted(origin for origin in counts["origin"] if origin != "assay")
+    if foreign and not any(counts["enforcement"]):
         return f"not known: these are results of others ({', '.join(foreign)})"
-    contended = sum(value is True or value == 1 for value in said["contended"])
+    contended = sum(count for value, count in counts["contended"].items() if value is True or value == 1)
     return (
-        f"tier {_counted(said['enforcement'])} · blindness {_counted(said['blindness'])} · "
-        f"contended {contended} of {len(table)} · start {_counted(said['start'])}"
+        f"tier {_listed(counts['enforcement'])} · blindness {_listed(counts['blindness'])} · "
+        f"contended {contended} of {len(table)} · start {_listed(counts['start'])}"
     )
 
 
-def _counted(values: list[Any]) -> str:
-    counts = Counter(str(value) for value in values if value)
-    if len(counts) < 2:
-        return next(iter(counts), "–")
-    return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
+def _counts(table: Any, name: str) -> Counter[Any]:
+    """Return how often each value of a column occurs; of a frame without going through its rows one by one."""
+    if isinstance(table, (list, tuple)):
+        return Counter(row.get(name, "assay") for row in table)
+    return Counter(table[name].value_counts(dropna=False).to_dict())
+
+
+def _listed(counts: Counter[Any]) -> str:
+    named = Counter[str]()
+    for value, count in counts.items():
+        if value:
+            named[str(value)] += count
+    if len(named) < 2:
+        return next(iter(named), "–")
+    return ", ".join(f"{name} ({count})" for name, count in sorted(named.items()))

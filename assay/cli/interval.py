@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.analyse.shared import plain
 from assay.cli.output import number, outward, print_json, print_table, say, visible
 from assay.errors import ConfigError
 from assay.files import is_number
 
 if TYPE_CHECKING:
-    from assay.uncertainty.result import Interval
+    from assay.uncertainty.result import Interval, Options
 
 __all__ = ["register"]
 
@@ -49,10 +47,12 @@ def interval(
         str,
         typer.Option(
             metavar="FILE.npz:ARRAY",
-            help="A given split: 1 for rows of the evaluation, or their positions (of learning rows if it is called "
-            "learn or train).",
+            help="A given split: 1 for rows of the evaluation and 0 for the others, or the positions of its rows.",
         ),
     ] = "",
+    split_part: Annotated[
+        str, typer.Option(help="The part that --split describes: evaluation or learning.")
+    ] = "evaluation",
     compat: Annotated[str, typer.Option(help="reference: do as the published code does.")] = "",
     allow_few_folds: Annotated[bool, typer.Option(help="Let bbc_f use fewer than five folds.")] = False,
     stratify: Annotated[bool, typer.Option(help="Draw rows within classes.")] = False,
@@ -72,37 +72,43 @@ def interval(
       assay interval search.csv --method bbc_f --metric rmse --side two
       assay interval search.npz --method all --json
     """
-    from assay.intervals import open_search
+    from assay.api import open_search
     from assay.uncertainty.methods import find_interval, try_all
 
     search = open_search(file, metric)
     options = _options(
-        search.data.n_rows, alpha, side, resamples, weights, split, compat, allow_few_folds, stratify
+        alpha=alpha,
+        side=side,
+        resamples=resamples,
+        weights=weights,
+        compat=compat,
+        evaluate=_evaluation(split, split_part, search.data.n_rows),
+        few_folds=allow_few_folds,
+        stratify=stratify,
     )
-    found = (
+    intervals = (
         try_all(search, options, seed) if method == "all" else [find_interval(search, method, options, seed)]
     )
     if json:
-        said = [_as_json(one, distribution) for one in found]
-        print_json(said if method == "all" else said[0])
+        values = [one.to_json(distribution) for one in intervals]
+        print_json(values if method == "all" else values[0])
     elif method == "all":
-        _print_all(found, len(search.data.names))
+        _print_all(intervals, len(search.data.names))
     else:
-        _print_one(found[0], len(search.data.names))
+        _print_single(intervals[0], len(search.data.names))
 
 
-def _options(
-    n_rows: int,
-    alpha: float,
-    side: str,
-    resamples: str,
-    weights: str,
-    split: str,
-    compat: str,
-    few: bool,
-    strata: bool,
-) -> Any:
-    from assay.intervals import split_of
+def _evaluation(split: str, part: str, n_rows: int) -> Any:
+    """Return which rows `--split` keeps for the evaluation; None where it is not given."""
+    from assay.api.interval import PARTS, evaluation_rows
+    from assay.results.matrices import read_array
+
+    if part not in PARTS:
+        raise ConfigError(f"--split-part {part}: choose {' or '.join(PARTS)}.")
+    return evaluation_rows(read_array(split, "--split"), n_rows, part) if split else None  # type: ignore[arg-type]
+
+
+def _options(*, resamples: str, weights: str, compat: str, **others: Any) -> Options:
     from assay.results.matrices import read_array
     from assay.uncertainty.result import Options
 
@@ -111,27 +117,15 @@ def _options(
     if resamples not in ("", "exact") and not is_number(resamples):
         raise ConfigError(f"--resamples {resamples}: give a number, or exact.")
     return Options(
-        alpha=alpha,
-        side=side,  # type: ignore[arg-type]
         rule="reference" if compat else "inverse_ecdf",
         resamples=None if not resamples else "exact" if resamples == "exact" else int(resamples),
         weights=read_array(weights, "--weights") if weights else None,
-        evaluate=split_of(read_array(split, "--split"), n_rows, split.rpartition(":")[2]) if split else None,
         published=bool(compat),
-        few_folds=few,
-        stratify=strata,
+        **others,
     )
 
 
-def _as_json(found: Interval, distribution: bool) -> Any:
-    said = asdict(found)
-    spread, chances = said.pop("distribution"), said.pop("probabilities")
-    if distribution:
-        said |= {"distribution": spread, "probabilities": chances}
-    return plain(said)
-
-
-def _print_one(found: Interval, n: int) -> None:
+def _print_single(found: Interval, n: int) -> None:
     scored = f"{found.metric} {number(found.cv_score)} in the cross-validation"
     say(f"The winner of {n} is {found.winner_name}: {scored}.")
     if found.estimate is not None:

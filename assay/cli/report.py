@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.analyse.shared import plain, say_notes, with_shared
+from assay.cli.analyse.show import say_notes
+from assay.cli.analyse.source import on_scores
 from assay.cli.options import StoreOption
 from assay.cli.output import STORE, check_target, open_store, print_json, say
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.analyses import Analysis
+    from assay.api import Analysis
 
 __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("report")(with_shared(report))
+    app.command("report")(on_scores(report))
     imports = typer.Typer(help="Read results of other tools.", no_args_is_help=True)
     imports.command("amlb")(import_amlb)
     app.add_typer(imports, name="import")
     exports = typer.Typer(help="Write results in the formats of other tools.", no_args_is_help=True)
     exports.command("amlb")(export_amlb)
-    exports.command("bencheval")(with_shared(export_bencheval))
+    exports.command("bencheval")(on_scores(export_bencheval))
     app.add_typer(exports, name="export")
 
 
 def report(
-    data: Analysis,
+    analysis: Analysis,
     json: bool,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")] = Path(
         "report.html"
     ),
-    title: Annotated[str, typer.Option(help="Its title.")] = "Benchmark report",
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "Benchmark report",
+    add: Annotated[
+        list[str] | None, typer.Option("--add", metavar="FILE.py", help="Add an analysis of your own.")
+    ] = None,
 ) -> None:
     """Write one HTML page with all analyses: it needs no network and no other file.
 
@@ -45,16 +48,13 @@ def report(
     Example:
       assay report --scores results.csv -o report.html
     """
-    from assay.reports import make_parts, make_report
+    from assay.api import make_parts, make_report
 
     if json:
-        parts = make_parts(data)
-        print_json(
-            plain([replace(p, section=replace(p.section, figures=()) if p.section else None) for p in parts])
-        )
+        print_json([part.to_json() for part in make_parts(analysis, add or ())])
         return
     check_target(out)
-    text = make_report(data, title)
+    text = make_report(analysis, title, add or ())
     out.write_text(text, encoding="utf-8")
     say(f"Wrote {out} ({len(text.encode()) / 1e6:.1f} MB).")
 
@@ -77,17 +77,17 @@ def import_amlb(
     if target.suffix not in (".parquet", ".csv"):
         raise ConfigError(f"-o {target}: the name must end in .parquet or .csv.")
     check_target(target)
-    found = read_scores(file)
-    if not found.origin.startswith("AMLB"):
+    scores = read_scores(file)
+    if not scores.origin.startswith("AMLB"):
         raise ConfigError(
-            f"{file} is {found.origin.split(',')[0]}, not AMLB's results: use it with --scores as it is."
+            f"{file} is {scores.origin.split(',')[0]}, not AMLB's results: use it with --scores as it is."
         )
-    table = found.table
+    table = scores.table
     table.to_parquet(target, index=False) if target.suffix == ".parquet" else table.to_csv(
         target, index=False
     )
     say(f"{int(table['optimised'].sum())} jobs with {len(table)} scores written to {target}.")
-    say_notes(found.notes)
+    say_notes(scores.notes)
 
 
 def export_amlb(
@@ -110,7 +110,7 @@ def export_amlb(
 
 
 def export_bencheval(
-    data: Analysis,
+    analysis: Analysis,
     json: bool,
     file: Annotated[Path, typer.Argument(help="The file to write: CSV or Parquet.")],
 ) -> None:
@@ -125,7 +125,7 @@ def export_bencheval(
     if file.suffix not in (".parquet", ".csv"):
         raise ConfigError(f"{file}: the name must end in .parquet or .csv.")
     check_target(file)
-    table = bencheval_table(data.table)
+    table = bencheval_table(analysis.inputs.rows)
     table.to_parquet(file, index=False) if file.suffix == ".parquet" else table.to_csv(file, index=False)
     if json:
         print_json({"rows": len(table), "file": str(file)})

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.analyse.shared import plain
 from assay.cli.options import Csv, parse_csv_words
 from assay.cli.output import check_target, number, outward, print_json, print_table, say
 from assay.cli.progress import Counted
@@ -138,18 +137,16 @@ def _write_model(model: Any, path: Path) -> None:
 
 
 def _as_json(found: SearchResult) -> Any:
-    from dataclasses import asdict
+    from assay.analysis.record import as_json
 
-    interval = asdict(found.interval)
-    del interval["distribution"], interval["probabilities"]
     said = {
-        "winner": found.winner, "is_trivial": found.is_trivial, "metric": found.metric, "interval": interval,
-        "scores": dict(found.scores),
+        "winner": found.winner, "is_trivial": found.is_trivial, "metric": found.metric,
+        "interval": found.interval.to_json(), "scores": dict(found.scores),
         "failed": dict(found.failed), "classes": [str(one) for one in found.classes], "rows": found.predictions.n_rows,
         "folds": found.predictions.n_folds, "repeats": len(found.predictions.values), "notes": list(found.notes),
         "pieces": found.pieces[0], "pieces_found": found.pieces[1], "seconds": found.seconds,
     }  # fmt: skip
-    return plain(said)
+    return as_json(said)
 
 
 def _print(found: SearchResult) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.analyse.shared import Figure, draw_to, plain
+from assay.cli.analyse.show import write_drawing
+from assay.cli.analyse.source import Figure
 from assay.cli.output import check_target, print_json, print_table, say
 from assay.errors import ConfigError
 
@@ -66,7 +66,9 @@ def intervals(
       assay study intervals beyond -m bbc -m bbc_f --only acc
       assay study intervals real --data spambase.csv:class --train 50 --repetitions 30
     """
+    from assay.analysis.record import as_json
     from assay.cli.progress import Counted
+    from assay.report.coverage_figures import tightness_drawing, time_drawing
     from assay.studies.interval_coverage import PRESETS, run_coverage, write_table
     from assay.uncertainty.coverage import average_ranks
 
@@ -91,9 +93,9 @@ def intervals(
             raise ConfigError(f"There is no preset '{preset}': choose {', '.join(PRESETS)} or real.")
     if output is not None:
         write_table(output, found)
-    draw_to(figure, found, "times" if preset == "times" else "")
+    write_drawing(time_drawing(found) if preset == "times" else tightness_drawing(found), figure)
     if json:
-        print_json(plain([asdict(one) for one in found]))
+        print_json(as_json(found))
         return
     for name in dict.fromkeys(one.setting for one in found):
         print_table(name, HEADS, [_line(one) for one in found if one.setting == name])

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import traceback
 from contextlib import redirect_stdout
-from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from types import ModuleType
 from typing import Any
 
 from assay.errors import ConfigError
 from assay.metrics.record import FailedMetric, Metric, UndefinedMetric, metric_of
-from assay.plugins import suggest
+from assay.plugins import run_file, suggest
 
 __all__ = ["FAILS", "call_own", "is_own", "own_metric"]
 
@@ -40,7 +37,7 @@ def own_metric(name: str, where: str = "") -> Metric:
         raise ConfigError(f"Metric '{name}'{place}: there is no file {file}.")
     try:
         with _ONE_AT_A_TIME, redirect_stdout(sys.stderr):
-            module = _load(path, path.stat().st_mtime_ns)
+            module = run_file(path, path.stat().st_mtime_ns)
     except (Exception, SystemExit) as error:
         raise ConfigError(f"Metric '{name}'{place}: {file} fails with {_told(error, str(path))}") from error
     if function not in vars(module):
@@ -104,13 +101,3 @@ def _told(error: BaseException, file: str) -> str:
         at = (file, error.lineno)
     text = f"{type(error).__name__}: {error}".rstrip(": ").replace("\n", " ")
     return f"{text} ({Path(at[0]).name}:{at[1]})" if at[1] else text
-
-
-@lru_cache(maxsize=64)
-def _load(path: Path, mtime_ns: int) -> ModuleType:
-    """Run a file as a module, once per version of it (`mtime_ns`), and leave no bytecode beside it."""
-    module = ModuleType(f"assay_metric_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}")
-    module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # dataclasses and pickle look their module up by name
-    exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
-    return module

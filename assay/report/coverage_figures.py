@@ -5,26 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.report.style import COLOURS, GREY, plain_ticks
+from assay.drawing import COLOURS, GREY, HIGHLIGHT, Drawing, plain_ticks, rows_size
 from assay.uncertainty.coverage import Coverage
 
-__all__ = ["draw_tightness", "draw_times_of_methods"]
+__all__ = ["tightness_drawing", "time_drawing"]
 
 BASE = "bbc"
 MOST = 4.0  # ratios beyond are drawn at the edge
 
 
-def draw_tightness(figure: Any, found: Sequence[Coverage]) -> None:
+def tightness_drawing(coverages: Sequence[Coverage]) -> Drawing:
+    """Return tightness beside BBC's as a figure."""
+    lines = round(1.3 * len({coverage.method for coverage in coverages}))
+    return Drawing(*rows_size(lines), lambda figure: _draw_tightness(figure, coverages))
+
+
+def time_drawing(coverages: Sequence[Coverage]) -> Drawing:
+    """Return the time of each method as a figure."""
+    return Drawing(8.0, 3.2, lambda figure: _draw_times(figure, coverages))
+
+
+def _draw_tightness(figure: Any, coverages: Sequence[Coverage]) -> None:
     """Draw a dot for each setting: how much looser than BBC a method is, and whether its promise stands."""
     axes = figure.add_subplot()
-    base = {one.setting: one.tightness for one in found if one.method == BASE and one.repetitions}
-    methods = [name for name in dict.fromkeys(one.method for one in found if one.repetitions) if name != BASE]
+    known = [coverage for coverage in coverages if coverage.repetitions]
+    base = {coverage.setting: coverage.tightness for coverage in known if coverage.method == BASE}
+    methods = [name for name in dict.fromkeys(coverage.method for coverage in known) if name != BASE]
     for at, name in enumerate(methods):
-        own = [one for one in found if one.method == name and one.repetitions and base.get(one.setting)]
-        for place, one in enumerate(own):
-            shift = (place - (len(own) - 1) / 2) * 0.6 / max(len(own), 2)
-            ratio = min(max(one.tightness / base[one.setting], -1.0), MOST)
-            colour = COLOURS[0] if one.holds else COLOURS[5]
+        settings = [one for one in known if one.method == name and base.get(one.setting)]
+        for place, coverage in enumerate(settings):
+            shift = (place - (len(settings) - 1) / 2) * 0.6 / max(len(settings), 2)
+            ratio = min(max(coverage.tightness / base[coverage.setting], -1.0), MOST)
+            colour = COLOURS[0] if coverage.holds else HIGHLIGHT
             axes.plot([ratio], [at + shift], "o", color=colour, ms=4, mec="white", mew=0.4)
     axes.axvline(1.0, color=GREY, lw=0.8, ls="--")
     axes.set_yticks(range(len(methods)), methods)
@@ -32,21 +44,21 @@ def draw_tightness(figure: Any, found: Sequence[Coverage]) -> None:
     axes.set_xlabel("tightness, BBC's being 1 (blue: 95 % stands, orange: refuted)")
 
 
-def draw_times_of_methods(figure: Any, found: Sequence[Coverage]) -> None:
+def _draw_times(figure: Any, coverages: Sequence[Coverage]) -> None:
     """Draw median CPU seconds against rows, configurations and folds, where the others are the most common ones."""
     names = (("n", "rows"), ("c", "configurations"), ("folds", "folds"))
-    known = [one for one in found if one.repetitions]
+    known = [one for one in coverages if one.repetitions]
     common = {name: _most_common([getattr(one, name) for one in known]) for name, _ in names}
     panels = figure.subplots(1, 3, sharey=True)
     for axes, (name, words) in zip(panels, names, strict=True):
         others = [other for other, _ in names if other != name]
         for at, method in enumerate(dict.fromkeys(one.method for one in known)):
-            own = [
+            settings = [
                 one for one in known
                 if one.method == method and all(getattr(one, other) == common[other] for other in others)
             ]  # fmt: skip
-            own.sort(key=lambda one: getattr(one, name))
-            points = [getattr(one, name) for one in own], [one.seconds for one in own]
+            settings.sort(key=lambda coverage: getattr(coverage, name))
+            points = [getattr(one, name) for one in settings], [one.seconds for one in settings]
             axes.plot(*points, "o-", color=COLOURS[at % len(COLOURS)], ms=4, lw=1.2, label=method)
         axes.set(xscale="log", yscale="log", xlabel=words)
         plain_ticks(axes.xaxis)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay.report.sections import Section
 
@@ -22,6 +23,11 @@ class Part:
     title: str
     section: Section | None = None
     empty: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part without its figures."""
+        section = self.section.to_json() if self.section else None
+        return {"name": self.name, "title": self.title, "section": section, "empty": self.empty}
 
 
 def render(title: str, lead: str, parts: Sequence[Part], methods: Sequence[tuple[str, str]]) -> str:

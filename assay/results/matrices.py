@@ -1,4 +1,4 @@
-"""Out-of-sample predictions of many configurations as files hold them: tables, npz, or what a framework left."""
+"""Read out-of-sample predictions of many configurations: from tables, npz, or what a framework left."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import DataError
 from assay.files import ArrayLimits, is_number, make_record, read_json, read_npy, read_npz
@@ -14,7 +14,10 @@ from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.row import Row
 from assay.results.formats.read_table import find_delimiter, read_csv
 
-__all__ = ["Matrix", "read_array", "read_job_matrices", "read_matrix"]
+if TYPE_CHECKING:
+    from assay.results.prediction_matrix import PredictionMatrix
+
+__all__ = ["read_array", "read_job_matrices", "read_matrix"]
 
 OOF_LIMITS = ArrayLimits(file_bytes=2**30, memory_bytes=2**29)  # a child wrote it
 MOST_BYTES = 2**30
@@ -27,21 +30,7 @@ NPZ_NAMES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """Arrays of N rows, as they were read: y or time, (N, C) or (N, C, K) values, and what else is known."""
-
-    y: Any
-    values: Any
-    names: tuple[str, ...]
-    folds: Any = None
-    repeats: Any = None
-    groups: Any = None
-    event: Any = None
-    notes: tuple[str, ...] = ()
-
-
-def read_matrix(path: Path) -> Matrix:
+def read_matrix(path: Path) -> PredictionMatrix:
     """Read predictions: CSV or Parquet, npz, or the folder of a job or of one of its attempts.
 
     Raises:
@@ -57,7 +46,9 @@ def read_matrix(path: Path) -> Matrix:
         raise DataError(f"{path}: {error}") from None
 
 
-def read_job_matrices(folder: StoreFolder, rows: Iterable[Row]) -> Iterator[tuple[Row, Matrix, str]]:
+def read_job_matrices(
+    folder: StoreFolder, rows: Iterable[Row]
+) -> Iterator[tuple[Row, PredictionMatrix, str]]:
     """Yield each row that has predictions of its models, with them, and the model it predicts with where it told."""
     for row in rows:
         if not row.has_oof or row.status != "ok":
@@ -90,7 +81,7 @@ def read_array(text: str, what: str) -> Any:
     return arrays.value[name]
 
 
-def _of_npz(path: Path) -> Matrix:
+def _of_npz(path: Path) -> PredictionMatrix:
     import numpy as np
 
     arrays = read_npz(Path(os.path.realpath(path)))  # the user named it: it may be a link
@@ -116,7 +107,7 @@ def _of_npz(path: Path) -> Matrix:
     return _made(known, values, names)
 
 
-def _of_table(path: Path) -> Matrix:
+def _of_table(path: Path) -> PredictionMatrix:
     if path.stat().st_size > MOST_BYTES:
         raise DataError(f"it has {path.stat().st_size} bytes, more than {MOST_BYTES}.")
     try:
@@ -207,14 +198,26 @@ def _parts(column: str, classes: list[str]) -> tuple[str, str]:
     return name, cls
 
 
-def _made(known: dict[str, Any], values: Any, names: tuple[str, ...]) -> Matrix:
+def _made(known: dict[str, Any], values: Any, names: tuple[str, ...]) -> PredictionMatrix:
+    from assay.results.prediction_matrix import check_predictions
+
     y = known["y"] if known["y"] is not None else known["time"]
-    return Matrix(y, values, names, known["fold"], known["repeat"], known["group"], known["event"])
+    return check_predictions(
+        y,
+        values,
+        known["fold"],
+        names=names,
+        groups=known["group"],
+        event=known["event"],
+        repeats=known["repeat"],
+    )
 
 
-def _of_job(path: Path) -> Matrix:
+def _of_job(path: Path) -> PredictionMatrix:
     """Read what a framework left of its models, and the targets of its training rows from the store."""
     import numpy as np
+
+    from assay.results.prediction_matrix import check_predictions
 
     attempt = _attempt(path)
     oof = attempt.out / "oof.npz"
@@ -233,13 +236,8 @@ def _of_job(path: Path) -> Matrix:
         raise DataError(f"{oof}: no model has predictions for all {len(y)} training rows.")
     left = [names[at] for at in range(len(names)) if at not in whole]
     notes = (f"Left out, because they have no prediction for some rows: {', '.join(left)}.",) if left else ()
-    return Matrix(
-        y,
-        np.stack([columns[at] for at in whole], axis=1),
-        tuple(names[at] for at in whole),
-        folds,
-        notes=notes,
-    )
+    values = np.stack([columns[at] for at in whole], axis=1)
+    return check_predictions(y, values, folds, names=[names[at] for at in whole], notes=notes)
 
 
 def _models(oof: Path, arrays: Mapping[str, Any]) -> tuple[list[str], list[Any]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from assay.errors import DataError
 from assay.files import visible
 from assay.jobs.row import Row, row_columns
+from assay.results.roles import role_in_scores
 from assay.store.store import no_collection
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def _columns() -> Iterator[str]:
 
 
 COLUMNS = tuple(_columns())
-SAME = tuple(name for name in COLUMNS if name not in MADE and name not in ("params", "message"))
-BY_JOB = (*SAME, "row_s", "params")
+SAME = tuple(name for name in COLUMNS if name not in MADE and name not in ("role", "params", "message"))
+BY_JOB = (*SAME, "role", "row_s", "params")
 BY_METRIC = ("metric", "value", "higher_is_better", "optimised", "message")
 _same_values = attrgetter(*SAME)
 NUMBERS = ("repeat", "fold", "budget_s", "value", "fit_s", "predict_s", "row_s")
@@ -103,7 +104,8 @@ def scores_table(rows: Sequence[Row]) -> pd.DataFrame:
 def _job_values(row: Row) -> tuple[Any, ...]:
     """Return what all metrics of a job have in common, as in `BY_JOB`."""
     params = json.dumps(row.params, sort_keys=True) if row.params else "{}"
-    return (*_same_values(row), _seconds_per_row(row.inference_s), params)
+    role = role_in_scores(row.framework, row.role)
+    return (*_same_values(row), role, _seconds_per_row(row.inference_s), params)
 
 
 def _metric_values(rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:

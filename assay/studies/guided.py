@@ -13,12 +13,12 @@ import numpy as np
 
 from assay.errors import NotInstalled
 from assay.metrics.registry import get_metric
+from assay.results.prediction_matrix import PredictionMatrix, check_predictions
 from assay.studies.crossfit import Work, first_steps, scores_of
 from assay.studies.inputs import SearchData
 from assay.studies.search import demand_for, fold_rows, gather
 from assay.studies.spaces import ALL, Configuration, Part, make_last
 from assay.uncertainty.bbc import prepare
-from assay.uncertainty.predictions import Predictions, check_predictions
 
 __all__ = ["Guide", "open_guide", "score_of", "search_guided"]
 
@@ -39,7 +39,7 @@ def open_guide(guide: Guide, higher: bool, seed: int) -> Any:
 
 def search_guided(
     data: SearchData, metric: str, n: int, folds: int, seed: int, guide: Guide = "guided"
-) -> tuple[Predictions, dict[str, Configuration]]:
+) -> tuple[PredictionMatrix, dict[str, Configuration]]:
     """Return the out-of-fold predictions of n proposed configurations, and the configurations by name.
 
     The score a proposal is judged by is the mean over folds, as the winner is chosen later.

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import ConfigError, DataError
+from assay.results.prediction_matrix import PredictionMatrix
 from assay.settings import Settings
 from assay.studies.crossfit import scores_of
 from assay.studies.guided import search_guided
@@ -27,7 +28,6 @@ from assay.studies.spaces import Configuration, choose
 from assay.studies.verdicts import check_methods, judge
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.coverage import Coverage, summarise
-from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.scorers import make_scorer
 
 __all__ = ["Drawn", "Source", "draw", "run_real", "search_rows", "true_score"]
@@ -119,7 +119,7 @@ def draw(source: Source, number: int) -> Drawn:
     return Drawn(train, held_out, seed)
 
 
-def search_rows(source: Source, drawn: Drawn) -> tuple[Predictions, dict[str, Configuration]]:
+def search_rows(source: Source, drawn: Drawn) -> tuple[PredictionMatrix, dict[str, Configuration]]:
     """Return the out-of-fold predictions of all configurations, and the configurations by name."""
     if source.strategy != "static":
         n = source.n_configurations

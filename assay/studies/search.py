@@ -22,6 +22,7 @@ from assay.data.split_spec import SplitSpec
 from assay.data.splits import Strata, make_splits
 from assay.errors import ConfigError, DataError, UserError
 from assay.metrics import BUILTIN, default_metrics
+from assay.results.prediction_matrix import PredictionMatrix
 from assay.settings import Settings
 from assay.studies.crossfit import Work, compute_all, open_folder, read_pieces, told
 from assay.studies.identity import identity
@@ -29,7 +30,6 @@ from assay.studies.inputs import SearchData, open_data
 from assay.studies.spaces import TRIVIAL, Configuration, Demand, check_names, choose, full, make_pipeline, own
 from assay.uncertainty.bbc import FEWEST_FOLDS, Search, prepare
 from assay.uncertainty.methods import METHODS, OWN_WINNER, find_interval
-from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.result import TIE, Interval, Options, turned
 from assay.uncertainty.scorers import make_scorer
 
@@ -66,7 +66,7 @@ class SearchResult:
     interval: Interval
     is_trivial: bool
     scores: Mapping[str, float] = field(repr=False)
-    predictions: Predictions = field(repr=False)
+    predictions: PredictionMatrix = field(repr=False)
     failed: Mapping[str, str]
     metric: str
     classes: tuple[Any, ...]
@@ -333,7 +333,7 @@ def _about(work: Work) -> dict[str, Any]:
     }
 
 
-def gather(work: Work, values: Sequence[Any], failed: Mapping[str, str]) -> Predictions:
+def gather(work: Work, values: Sequence[Any], failed: Mapping[str, str]) -> PredictionMatrix:
     """Return the predictions of the configurations that failed nowhere; nothing is copied where none failed."""
     names = [one.name for one in work.configurations]
     kept = [at for at, name in enumerate(names) if name not in failed]
@@ -343,7 +343,7 @@ def gather(work: Work, values: Sequence[Any], failed: Mapping[str, str]) -> Pred
     fold_of = np.zeros((len(values), work.data.n_rows), dtype=np.int64)
     for repeat, fold, _, test in work.folds:
         fold_of[repeat, test] = fold
-    return Predictions(
+    return PredictionMatrix(
         y=work.data.y,
         values=tuple(values) if len(kept) == len(names) else tuple(one[:, kept] for one in values),
         folds=tuple(fold_of),
@@ -352,7 +352,7 @@ def gather(work: Work, values: Sequence[Any], failed: Mapping[str, str]) -> Pred
     )
 
 
-def _judged(data: Predictions, metric: str, failed: dict[str, str]) -> Search:
+def _judged(data: PredictionMatrix, metric: str, failed: dict[str, str]) -> Search:
     """Return the scores of all; a configuration that the metric has no value for becomes one of the failed."""
     try:
         return prepare(data, metric)

@@ -15,8 +15,8 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.metrics.registry import get_metric
+from assay.results.prediction_matrix import PredictionMatrix, check_predictions
 from assay.studies.guided import Guide, open_guide, score_of
-from assay.uncertainty.predictions import Predictions, check_predictions
 
 __all__ = ["STRATEGIES", "Setting", "Strategy", "draw_search"]
 
@@ -81,9 +81,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Predictions of a made-up search, and (C) the true performance of each configuration."""
+    """PredictionMatrix of a made-up search, and (C) the true performance of each configuration."""
 
-    data: Predictions
+    data: PredictionMatrix
     truth: Any
 
 

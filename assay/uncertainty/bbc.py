@@ -14,6 +14,7 @@ import numpy as np
 
 from assay.errors import DataError, UserError
 from assay.metrics.record import Metric
+from assay.results.prediction_matrix import PredictionMatrix
 from assay.uncertainty.draws import (
     all_fold_draws,
     check_classes,
@@ -22,7 +23,6 @@ from assay.uncertainty.draws import (
     draw_folds,
     draw_rows,
 )
-from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.result import (
     TIE,
     Interval,
@@ -52,7 +52,7 @@ NO_FOLDS = "Folds are not known: the winner is the best on all rows together."
 
 @dataclass(frozen=True)
 class Search:
-    """Predictions made ready for a metric.
+    """PredictionMatrix made ready for a metric.
 
     Attributes:
         data: the predictions.
@@ -63,7 +63,7 @@ class Search:
         warnings: what was found on the way.
     """
 
-    data: Predictions
+    data: PredictionMatrix
     scorers: tuple[Scorer, ...]
     by_fold: tuple[Any, ...]
     scores: Any
@@ -100,13 +100,13 @@ class Search:
         return replace(base, warnings=warnings, reliable=not doubts, **said)
 
 
-def _said_of_rows(data: Predictions) -> tuple[str, ...]:
+def _said_of_rows(data: PredictionMatrix) -> tuple[str, ...]:
     n, what = (data.n_rows, "rows") if data.groups is None else (len(np.unique(data.groups)), "groups")
     few = f"There are {n} {what}: bounds by fewer than {FEWEST_ROWS} hold less often than they say."
     return (few,) if n < FEWEST_ROWS else ()
 
 
-def prepare(data: Predictions, metric: str) -> Search:
+def prepare(data: PredictionMatrix, metric: str) -> Search:
     """Score every configuration on every fold, and find the winner."""
     scorers = tuple(make_scorer(metric, data.y, values, data.event) for values in data.values)
     warnings = (
@@ -124,7 +124,7 @@ def prepare(data: Predictions, metric: str) -> Search:
     warnings += [said] if said else []
     winner = int(first_best(turned(scorers[0].metric, scores)))
     warnings += _said_of_direction(scorers[0], data.y, float(scores[winner]))
-    return Search(data, scorers, by_fold, scores, winner, tuple(warnings))
+    return Search(data, scorers, by_fold, scores, winner, (*data.notes, *warnings))
 
 
 def _said_of_direction(scorer: Scorer, y: Any, score: float) -> list[str]:

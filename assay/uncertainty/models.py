@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from assay.errors import UserError
 from assay.jobs.row import Row
+from assay.results.prediction_matrix import PredictionMatrix
 from assay.uncertainty.bbc import bbc, prepare
-from assay.uncertainty.predictions import Predictions
 from assay.uncertainty.result import Interval, Options
 
-__all__ = ["ModelBound", "bound_models", "said_of_lost", "share_inside"]
+__all__ = ["ModelBound", "bound_models", "note_on_lost"]
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,14 @@ class ModelBound:
         low, high = self.interval.lower, self.interval.upper
         return low is not None and high is not None and low <= self.test_score <= high
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields, without the draws; `is_inside` is None where another model predicted."""
+        fields = {**asdict(self), "interval": self.interval.to_json()}
+        return {**fields, "is_inside": self.is_inside if self.is_same else None}
+
 
 def bound_models(
-    row: Row, data: Predictions, best: str, options: Options, seed: int = 0
+    row: Row, data: PredictionMatrix, best: str, options: Options, seed: int = 0
 ) -> ModelBound | None:
     """Return the bound of a job's best model; None where its metric cannot be resampled, or has no value.
 
@@ -55,26 +60,20 @@ def bound_models(
         return None
     try:
         search = prepare(data, row.metric)
-        found = bbc(search, options, np.random.default_rng(seed))
+        interval = bbc(search, options, np.random.default_rng(seed))
     except UserError:
         return None
-    is_same = best == found.winner_name or len(data.names) == 1
+    is_same = best == interval.winner_name or len(data.names) == 1
     return ModelBound(
-        row.framework, row.task, row.repeat, row.fold, len(data.names), found,
+        row.framework, row.task, row.repeat, row.fold, len(data.names), interval,
         row.score, is_same,
     )  # fmt: skip
 
 
-def said_of_lost(lost: int) -> list[str]:
-    """Return a note on jobs whose models left predictions that no bound can be had of."""
+def note_on_lost(lost: int) -> tuple[str, ...]:
+    """Return a note on jobs whose models left predictions from which no bound can be computed."""
     if not lost:
-        return []
-    return [
-        f"{lost} job{'s' * (lost > 1)} left predictions that cannot be judged by resampling their metric."
-    ]
-
-
-def share_inside(bounds: Sequence[ModelBound]) -> tuple[int, int]:
-    """Return in how many jobs the model's own test score lay within its interval, and of how many that is known."""
-    known = [one for one in bounds if one.is_same and one.interval.lower is not None]
-    return sum(one.is_inside for one in known), len(known)
+        return ()
+    return (
+        f"{lost} job{'s' * (lost > 1)} left predictions that cannot be judged by resampling their metric.",
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import ceil, isfinite
 from typing import Any, Literal
 
@@ -114,9 +114,27 @@ class Interval:
     distribution: Any = field(default=None, repr=False)
     probabilities: Any = field(default=None, repr=False)
 
+    def to_json(self, distribution: bool = False) -> dict[str, Any]:
+        """Return the fields as plain values; the draws, with `distribution`, as lists."""
+        fields = asdict(self)
+        draws = {name: _plain_draws(fields.pop(name)) for name in ("distribution", "probabilities")}
+        values = {name: _plain_number(value) for name, value in fields.items()}
+        return {**values, **draws} if distribution else values
+
     def warned(self, *texts: str) -> Interval:
         """Return the same with further warnings."""
         return replace(self, warnings=(*self.warnings, *texts))
+
+
+def _plain_number(value: Any) -> Any:
+    """Return None for a number that JSON cannot write."""
+    if isinstance(value, (list, tuple)):
+        return [_plain_number(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _plain_draws(values: Any) -> Any:
+    return None if values is None else _plain_number(np.asarray(values).tolist())
 
 
 def turned(metric: Metric, values: Any) -> Any:

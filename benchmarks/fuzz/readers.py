@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from assay import api
-from assay.analyses import analyse
 from assay.analysis.anytime import best_so_far
+from assay.api import analyse, interval
 from assay.data.archive import gunzip, unpack
 from assay.data.resolve import resolve
 from assay.data.task import TaskRequest
@@ -26,7 +26,6 @@ from assay.files import write_json
 from assay.frameworks.envs import environment_of
 from assay.frameworks.locks import find_set
 from assay.frameworks.spec import find_framework
-from assay.intervals import interval
 from assay.jobs.circumstances import Circumstances, Machine
 from assay.jobs.constraint import parse_constraint, read_constraint
 from assay.jobs.job import Job, JobGroup
@@ -34,6 +33,7 @@ from assay.jobs.outcome import Facts
 from assay.results.explain import explain
 from assay.results.judge import judge_attempt
 from assay.results.matrices import read_job_matrices
+from assay.results.prediction_matrix import check_predictions
 from assay.results.rescore import rescore
 from assay.results.traces import read_traces
 from assay.results.upkeep import merge, rebuild, verify
@@ -44,7 +44,6 @@ from assay.runs.shell import pack
 from assay.settings import Settings
 from assay.store.store import Store
 from assay.suites.suite import Suite, read_suite
-from assay.uncertainty.predictions import check_predictions
 from assay.uncertainty.result import Options
 
 TABLE = "x,z,flag,size\n" + "".join(
@@ -171,7 +170,7 @@ def read_child(root: Path, damaged: Path) -> None:
         for row, trace in read_traces(store.folder, rows):
             best_so_far(row.framework, row.task, trace)
         if zlib.crc32(str(rows[0].predictions_digest).encode() + damaged.name.encode()) % 8 == 0:
-            refused(analyse(store).model_bounds)
+            refused(analyse(store).models)
             refused(analyse(store).anytime)
         pack(folder, root / "bundle.tar.gz")
         problems = verify(store)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from assay.analysis.impute import FoldScores, gather
+from assay.results.roles import role_by_name
 from assay.results.scores import COLUMNS
 
 
@@ -23,7 +24,7 @@ def scores_frame(values: dict[str, dict[str, list[float | None]]], **said: Any) 
                     "budget_s": 3600.0, "seed": fold, "metric": "auc",
                     "status": "ok" if value is not None else "error", "message": "", "optimised": True,
                     "value": np.nan if value is None else value, "higher_is_better": True, "origin": "assay",
-                    "role": "constant" if framework == "constant" else "framework", "meta_learning": "", "fit_s": 1.0,
+                    "role": role_by_name(framework), "meta_learning": "", "fit_s": 1.0,
                     "predict_s": 0.1, **said,
                 }  # fmt: skip
                 rows.append(row)

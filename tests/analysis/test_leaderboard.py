@@ -82,7 +82,7 @@ def test_average_ranks_are_scipys(metric: str) -> None:
     board = make_leaderboard(rows)
     assert ranks(board) == pytest.approx({f"f{i}": expected[i] for i in range(5)}, abs=1e-12)
     assert [s.rank for s in board.standings] == sorted(s.rank for s in board.standings if s.rank is not None)
-    assert board.warnings == ()
+    assert board.notes == ()
 
 
 def test_folds_and_repeats_are_averaged_before_ranking() -> None:
@@ -118,7 +118,7 @@ def test_a_failed_fold_counts_as_the_constant_predictor_on_that_fold() -> None:
     assert (cell.mean, cell.folds, cell.failed, cell.imputed) == (pytest.approx((0.8 + 0.4) / 2), 2, 1, 1)
     bad = next(s for s in board.standings if s.framework == "bad")
     assert (bad.ok, bad.failed, bad.imputed) == (1, 1, 1)
-    assert board.warnings == ()
+    assert board.notes == ()
 
 
 @pytest.mark.parametrize(("metric", "worst"), [("auc", 0.3), ("logloss", 0.9)])
@@ -130,7 +130,7 @@ def test_without_the_constant_predictor_a_failed_fold_counts_as_the_worst(metric
     ]
     board = make_leaderboard(rows)
     assert board.cells["t", "c"].mean == worst
-    assert any("constant predictor was not run" in warning for warning in board.warnings)
+    assert any("constant predictor was not run" in warning for warning in board.notes)
 
 
 def test_imputation_is_counted_fold_by_fold() -> None:
@@ -150,7 +150,7 @@ def test_what_is_not_the_frameworks_doing_is_neither_imputed_nor_ranked(status: 
     assert ("t", "a") not in board.cells
     assert ranks(board) == {"b": 1.0, "constant": 2.0, "a": None}
     assert board.standings[-1].framework == "a" and board.standings[-1].failed == 1
-    assert any("no score of theirs can be compared: a" in warning for warning in board.warnings)
+    assert any("no score of theirs can be compared: a" in warning for warning in board.notes)
 
 
 def test_when_all_fail_there_is_no_rank() -> None:
@@ -181,14 +181,14 @@ def test_ranks_compare_on_the_tasks_that_all_have_and_the_others_are_named() -> 
     rows = [row("a", "t1", 0.9), row("a", "t2", 0.5), row("b", "t2", 0.6), row("b", "t3", 0.1)]
     board = make_leaderboard(rows)
     assert ranks(board) == {"b": 1.0, "a": 2.0} and {s.tasks for s in board.standings} == {1}
-    assert any("2 of 3 tasks" in warning and "t1, t3" in warning for warning in board.warnings)
+    assert any("2 of 3 tasks" in warning and "t1, t3" in warning for warning in board.notes)
 
 
 def test_ranks_compare_on_the_folds_that_all_have() -> None:
     rows = [row("a", "t", 0.5), row("a", "t", 0.9, fold=1), row("b", "t", 0.6)]
     board = make_leaderboard(rows)
     assert ranks(board) == {"b": 1.0, "a": 2.0}, "fold 1 is not b's"
-    assert any("1 of the folds" in warning for warning in board.warnings)
+    assert any("1 of the folds" in warning for warning in board.notes)
     assert board.cells["t", "a"].mean == 0.7 and board.cells["t", "a"].folds == 2
 
 
@@ -204,7 +204,7 @@ def test_mixed_tiers_are_warned_of_and_counted_in_the_trust_line() -> None:
         row("b", "t", 0.6, enforcement="plain", blindness="convention", contended=True),
     ]
     board = make_leaderboard(rows)
-    assert any("tiers are mixed" in warning for warning in board.warnings)
+    assert any("tiers are mixed" in warning for warning in board.notes)
     assert board.trust == trust(rows)
     assert "plain (1), strict (1)" in board.trust and "convention (1), enforced (1)" in board.trust
     assert "contended 1 of 2" in board.trust and "start cold" in board.trust
@@ -216,7 +216,7 @@ def test_constant_predictions_of_a_framework_are_warned_of_but_not_the_constants
         row("constant", "t", 0.5, constant_predictions=True),
         row("a", "t", 0.6, constant_predictions=True),
     ]
-    assert make_leaderboard(rows).warnings == ("a gave constant predictions in 1 job(s).",)
+    assert make_leaderboard(rows).notes == ("a gave constant predictions in 1 job(s).",)
 
 
 # --- who is who ------------------------------------------------------------------------------------------
@@ -288,25 +288,25 @@ def test_framework_that_cannot_be_evaluated_cleanly_has_no_rank_and_pushes_nobod
     assert ranks(board) == {"a": 1.0, "b": 2.0, "seen": None}
     assert board.cells["t", "seen"].mean == 0.9, "its score is shown all the same"
     assert [s.wins for s in board.standings] == [1, 0, 0]
-    assert any("seen was meta-trained" in text and "it is not ranked" in text for text in board.warnings)
+    assert any("seen was meta-trained" in text and "it is not ranked" in text for text in board.notes)
     asked = make_leaderboard(rows, include_excluded=True)
     assert ranks(asked) == {"seen": 1.0, "a": 2.0, "b": 3.0}
-    assert any("because that was asked for" in text for text in asked.warnings)
+    assert any("because that was asked for" in text for text in asked.notes)
 
 
 def test_marked_framework_is_ranked_and_named() -> None:
     board = make_leaderboard([row("a", "t", 0.7), row("warm", "t", 0.9, meta_learning="marked")])
     assert ranks(board) == {"warm": 1.0, "a": 2.0}
     assert [s.meta_learning for s in board.standings] == ["marked", ""]
-    assert any("read its results with care" in text for text in board.warnings)
+    assert any("read its results with care" in text for text in board.notes)
 
 
 def test_longest_fit_is_given_as_a_share_of_the_budget() -> None:
     rows = [row("a", "t", 0.5, fold=0, fit_s=50.0), row("a", "t", None, fold=1, fit_s=180.0)]
     board = make_leaderboard(rows)
     assert board.standings[0].fit_share == 1.8
-    assert "Longer than its budget took, at most: a 180%." in board.warnings
-    assert not any("budget" in text for text in make_leaderboard(rows[:1]).warnings)
+    assert "Exceeded the time budget, with the longest fit as a share of it: a 180%." in board.notes
+    assert not any("budget" in text for text in make_leaderboard(rows[:1]).notes)
     assert make_leaderboard([row("a", "t", 0.5, fit_s=None)]).standings[0].fit_share is None
 
 

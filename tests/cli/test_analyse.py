@@ -147,7 +147,7 @@ def test_advice_names_the_framework_of_tasks_like_it(assay: Assay, tmp_path: Pat
     assert found["sure"] > 0.9 and 5 <= found["n_tasks"] <= 15
     said = assay(*words).out
     assert "NumberOfInstances > 1500" in said and "Advice: boost" in said
-    assert "Not known of the data set, hence not used: origin_kind" in said
+    assert "Not known about the data set, so not used: origin_kind" in said
 
 
 def test_an_unusual_data_set_is_warned_of(assay: Assay, scores: Path, tmp_path: Path) -> None:
@@ -269,14 +269,14 @@ def test_a_table_that_cannot_be_ranked_gets_one_clear_message(
         (["ranks", "--framework", "nobody"], "No row is of the framework nobody"),
         (["ranks", "--impute", "best"], "choose one of constant, worst, random_forest, none"),
         (["ranks", "--control", "nobody"], "Unknown control 'nobody'"),
-        (["ranks", "--alpha", "2"], "a level lies between 0 and 1"),
+        (["ranks", "--alpha", "2"], "--alpha 2.0: give a number above 0 and below 1."),
         (["tree", "--columns", "colour"], "Unknown property colour. There are: n_rows, origin_kind"),
-        (["tree", "--unit", "row"], "Unknown unit 'row'"),
+        (["tree", "--unit", "row"], "--unit row: choose cluster, fold or task."),
         (["tree", "--covariates", "no.csv"], "There is no file no.csv"),
         (["pairwise", "--anchor", "nobody"], "Unknown anchor 'nobody'"),
         (["bayes", "--pair", "boost"], "name two frameworks"),
-        (["bayes", "--rope", "-1"], "0 or more"),
-        (["pareto", "--against", "money"], "--against is inference or training"),
+        (["bayes", "--rope", "-1"], "--rope -1.0: give a number 0 or more."),
+        (["pareto", "--against", "money"], "--against money: choose inference or training."),
         (["table", "--format", "pdf"], "choose table, csv or latex"),
         (["budgets"], "there is one only"),
         (["budgets", "--constraint", "1h8c"], "leave --constraint out"),

@@ -84,10 +84,20 @@ def test_draws_and_splits_can_be_given(assay: Assay, tmp_path: Path, file: str) 
     assert published["quantile_rule"] == "reference"
     assert published["lower"] == sorted(found["distribution"])[int(0.05 * 50)]
     splits = [
-        json.loads(assay("interval", file, "--json", "--method", "delong", "--split", f"w.npz:{name}").out)[
-            "lower"
-        ]
-        for name in ("keep", "eval_ids", "learn_ids")
+        json.loads(
+            assay(
+                "interval",
+                file,
+                "--json",
+                "--method",
+                "delong",
+                "--split",
+                f"w.npz:{name}",
+                "--split-part",
+                part,
+            ).out
+        )["lower"]
+        for name, part in (("keep", "evaluation"), ("eval_ids", "evaluation"), ("learn_ids", "learning"))
     ]
     assert splits[0] == splits[1] == splits[2]
     tilted = assay(
@@ -190,20 +200,25 @@ def test_classes_may_have_bars_in_their_names(assay: Assay, tmp_path: Path) -> N
     assert found[0] == found[1] and found[0]["estimate"] > 0.5
 
 
-@pytest.mark.parametrize("name", ["keep", "learn", "train_rows"])
-def test_a_split_is_of_the_part_that_its_name_says(
-    assay: Assay, tmp_path: Path, file: str, name: str
-) -> None:
+@pytest.mark.parametrize("part", ["evaluation", "learning"])
+def test_a_split_describes_the_part_that_is_named(assay: Assay, tmp_path: Path, file: str, part: str) -> None:
     keep = np.arange(80) // 16 % 4 == 0  # every fold keeps both classes
-    own = keep if name == "keep" else ~keep
-    np.savez(
-        tmp_path / "split.npz", **{name: own.astype(int), f"{name}_at": np.flatnonzero(own), "eval": keep}
-    )
-    found = [
-        json.loads(assay("interval", file, "--method", "delong", "--split", f"split.npz:{one}", "--json").out)
-        for one in ("eval", name, f"{name}_at")
-    ]
-    assert found[0] == found[1] == found[2]
+    rows = keep if part == "evaluation" else ~keep
+    arrays = {
+        "train": rows.astype(int),
+        "eval": np.flatnonzero(rows),
+        "words": np.where(keep, "eval", "learn"),
+    }
+    np.savez(tmp_path / "split.npz", **arrays)
+    words = ("interval", file, "--method", "delong", "--json", "--split-part", part, "--split")
+    first, *others = (json.loads(assay(*words, f"split.npz:{name}").out) for name in arrays)
+    assert others == [first, first], "names of arrays say nothing"
+
+
+def test_an_unknown_part_of_a_split_is_refused(assay: Assay, tmp_path: Path, file: str) -> None:
+    np.savez(tmp_path / "split.npz", keep=np.arange(80) % 2)
+    said = assay("interval", file, "--method", "delong", "--split", "split.npz:keep", "--split-part", "test")
+    assert said.code == 2 and "--split-part test: choose evaluation or learning." in said.err
 
 
 def test_the_page_about_winners_shows_what_happens(assay: Assay, tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.analysis.model_bounds import share_inside
 from assay.frameworks.spec import builtin_names, find_framework
-from assay.uncertainty.models import ModelBound, bound_models, share_inside
-from assay.uncertainty.predictions import check_predictions
+from assay.results.prediction_matrix import check_predictions
+from assay.uncertainty.models import ModelBound, bound_models
 from assay.uncertainty.result import Options
 
 from ..conftest import write_framework

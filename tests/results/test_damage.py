@@ -18,12 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.analyses import analyse
+from assay.api import analyse, interval, make_report
 from assay.errors import StoreError, UserError
 from assay.files import write_json
-from assay.intervals import interval
 from assay.jobs.folder import AttemptFolder
-from assay.reports import make_report
 from assay.results.explain import explain
 from assay.results.judge import judge_attempt
 from assay.results.scores import scores_table, write_rows_csv
@@ -254,7 +252,7 @@ def test_what_is_shown_of_a_store_survives_the_files_of_a_job(bench: Bench, name
     FILES[kind](path)
     began = time.monotonic()
     data = analyse(bench.store)
-    for make in (data.model_bounds, data.anytime):
+    for make in (data.models, data.anytime):
         with pytest.raises(UserError):
             make()
     assert time.monotonic() - began < 10.0

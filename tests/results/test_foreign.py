@@ -13,7 +13,8 @@ from assay.analysis.filter import Filter
 from assay.analysis.impute import gather
 from assay.errors import DataError
 from assay.results.formats.columns import budget_of
-from assay.results.formats.foreign import read_scores, role_of
+from assay.results.formats.foreign import read_scores
+from assay.results.roles import role_by_name
 from assay.results.scores import COLUMNS
 
 AMLB = """\
@@ -115,8 +116,8 @@ def test_bad_tables_are_refused(tmp_path: Path, text: str, said: str) -> None:
 
 
 def test_names_of_others_have_roles_and_constraints_have_budgets() -> None:
-    assert [role_of(name) for name in ("constantpredictor", "RandomForest", "TunedRandomForest", "H2OAutoML")] == [
-        "constant", "baseline", "baseline", "framework",
+    assert [role_by_name(name) for name in ("constantpredictor", "RandomForest", "TunedRandomForest", "H2OAutoML")] == [
+        "constant", "forest", "baseline", "framework",
     ]  # fmt: skip
     assert (
         budget_of("4h8c_gp3") == 14400

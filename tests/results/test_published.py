@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from assay.analyses import analyse
 from assay.analysis.filter import Filter, labelled
+from assay.api import analyse
 from assay.errors import DataError
-from assay.results.formats.foreign import Scores, read_scores
+from assay.results.formats.foreign import read_scores
 from assay.results.formats.published import COLUMNS
+from assay.results.scored import Scores
 
 NOW = "id,task,framework,constraint,fold,type,result,metric,version,params,utc,duration,info,auc,logloss"
 THEN = "id,task,framework,fold,result,version,params,utc,duration,info,acc,auc,logloss"
@@ -185,7 +186,7 @@ def test_tasks_of_two_ids_stay_two(tmp_path: Path) -> None:
 def test_properties_are_joined_by_either_spelling(tmp_path: Path) -> None:
     read(tmp_path, NOW, row("numerai28_6"), row("b.c", id="openml.org/t/2"), row("b_c", id="openml.org/t/3"))
     (tmp_path / "tasks.csv").write_text("name,rows\nnumerai28.6,10\nb_c,30\nb.c,20\n")
-    known = analyse(tmp_path / "results.csv", tmp_path / "tasks.csv").scores.properties
+    known = analyse(tmp_path / "results.csv", tmp_path / "tasks.csv").inputs.scores.properties
     assert dict(zip(known["task"], known["rows"], strict=True)) == {"numerai28_6": 10, "b.c": 20, "b_c": 30}
 
 
@@ -206,7 +207,7 @@ def test_both_older_schemas_give_the_same_ranks(published: Path) -> None:
     for name, constraint in (("all_results_sample.csv", "4h"), ("input_results_sample.csv", "4h8c")):
         data = analyse(published / "amlb_2019" / name)
         table = Filter(constraint=constraint, exclude=("oboe",) if constraint == "4h8c" else ())
-        board = type(data)(data.scores, wanted=table).leaderboard(10)
+        board = data.using(selection=table).leaderboard(draws=10)
         ranks[name] = [(s.framework.lower().removesuffix("_enc"), s.rank, s.ok) for s in board.standings]
     first, second = ranks.values()
     assert first == second and len(first) == 7
@@ -226,5 +227,5 @@ def test_no_row_of_the_older_samples_is_lost_without_a_word(published: Path) -> 
 @pytest.mark.shared
 def test_all_tasks_of_the_published_results_have_properties(published: Path) -> None:
     folder = published / "amlb_2021"
-    known = analyse(folder / "amlb_2021_1h.csv.gz", folder / "task_metadata_104.csv").scores.properties
+    known = analyse(folder / "amlb_2021_1h.csv.gz", folder / "task_metadata_104.csv").inputs.scores.properties
     assert len(known) == 104 and known["NumberOfInstances"].notna().all()

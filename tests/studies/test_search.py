@@ -22,8 +22,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import assay
+from assay.api import interval
 from assay.errors import ConfigError, DataError, UserError
-from assay.intervals import interval
 from assay.settings import Settings
 from assay.studies.identity import identity
 from assay.studies.inputs import open_data

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError, DataError, UserError
 from assay.metrics.registry import get_metric
+from assay.results.prediction_matrix import check_predictions
 from assay.uncertainty.bbc import Search, _not_dominated, prepare
 from assay.uncertainty.draws import all_fold_draws, draw_folds, draw_rows
 from assay.uncertainty.methods import METHODS, find_interval, try_all
-from assay.uncertainty.predictions import check_predictions
 from assay.uncertainty.result import Options, first_best, quantiles
 
 

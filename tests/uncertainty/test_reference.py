@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assay.results.prediction_matrix import check_predictions
 from assay.uncertainty.bbc import Search, bbc, bbc_f, prepare
 from assay.uncertainty.methods import find_interval
-from assay.uncertainty.predictions import check_predictions
 from assay.uncertainty.result import Options
 from assay.uncertainty.single_model import judge
 

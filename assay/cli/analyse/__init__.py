@@ -1,36 +1,79 @@
-"""`assay analyse …`: what the scores of a store, or of a file, mean."""
+"""`assay analyse …`: one command for each analysis that is registered, made when it is asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import typer
+from typer.core import TyperGroup
 
-from assay.cli.analyse.compare import bayes, pairwise, ranks, scaled, table
-from assay.cli.analyse.costs import anytime, budgets, failures, pareto, sensitivity, time
-from assay.cli.analyse.kinds import advise, tree
-from assay.cli.analyse.shared import with_shared
+from assay.errors import ConfigError
 
-__all__ = ["register"]
+__all__ = ["AnalyseGroup", "register"]
 
-COMMANDS = (
-    table,
-    ranks,
-    pairwise,
-    bayes,
-    scaled,
-    tree,
-    advise,
-    pareto,
-    time,
-    failures,
-    budgets,
-    anytime,
-    sensitivity,
-)
+ANY_WORDS = {
+    "ignore_unknown_options": True,
+    "allow_extra_args": True,
+}  # so that the message is about the name
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    own = typer.Typer(help="Say what scores mean, and how sure one can be.", no_args_is_help=True)
-    for command in COMMANDS:
-        own.command(command.__name__)(with_shared(command))
-    app.add_typer(own, name="analyse")
+    analyses = typer.Typer(
+        cls=AnalyseGroup,
+        help="Analyse scores: ranks, tests, trees, costs. NAME may also be a Python file with an analysis.",
+        no_args_is_help=True,
+    )
+    app.add_typer(analyses, name="analyse")
+
+
+class AnalyseGroup(TyperGroup):
+    """The commands of all analyses; an analysis is imported when its command is needed, not before."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all analyses."""
+        from assay.analysis.registry import analysis_names
+
+        return analysis_names()
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of an analysis: a name, or the path of a Python file."""
+        if cmd_name.startswith("-"):
+            return None  # an option: the group says that it does not know it
+        callback = self.callback_of(cmd_name)
+        settings = ANY_WORDS if getattr(callback, "fails", False) else {}
+        single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        single.command(cmd_name, context_settings=settings)(callback)
+        return typer.main.get_command(single)
+
+    @staticmethod
+    def callback_of(name: str) -> Callable[..., None]:
+        """Return the function of a command, with the signature that its options have.
+
+        Where there is no such analysis, or an installed package is broken, the command says so: the others are not to
+        suffer for it.
+        """
+        from assay.analysis.registry import find_analysis
+        from assay.cli.analyse.command import make_command
+
+        try:
+            return make_command(find_analysis(name))
+        except ConfigError as error:
+            return _failing(str(error))
+
+    @classmethod
+    def callbacks(cls) -> dict[str, Callable[..., None]]:
+        """Return the functions of all commands by name, for the reference page."""
+        from assay.analysis.registry import analysis_names
+
+        return {name: cls.callback_of(name) for name in analysis_names()}
+
+
+def _failing(message: str) -> Callable[..., None]:
+    def fail() -> None:
+        raise ConfigError(message)
+
+    fail.__doc__ = message
+    fail.fails = True  # type: ignore[attr-defined]
+    return fail

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,14 @@ from assay.results.formats.columns import (
 from assay.results.formats.published import COLUMNS as AMLB_COLUMNS
 from assay.results.formats.published import amlb_base
 from assay.results.formats.read_table import read_frame
+from assay.results.roles import role_by_name, role_in_scores
+from assay.results.scored import Scores
 from assay.results.scores import COLUMNS
 
-__all__ = ["Scores", "read_scores", "role_of"]
+__all__ = ["read_scores"]
 
 Read = tuple[Any, Any, tuple[str, ...]]  # the scores table, the properties of its tasks, and notes
 
-# By letters and digits only: who is what in the published tables.
-ROLES = {
-    "constant": "constant", "constantpredictor": "constant", "constantpredictorenc": "constant",
-    "randomforest": "baseline", "tunedrandomforest": "baseline", "decisiontree": "baseline", "rf": "baseline",
-}  # fmt: skip
 META_LEARNING = {
     "autosklearn": "marked",
     "autosklearn2": "excluded",
@@ -66,21 +62,6 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class Scores:
-    """A scores table, what is known of its tasks, and what had to be decided when it was read.
-
-    `properties` has one row per task, with the columns `task` and `task_id` first; `inference`, where it is known,
-    one row per job and batch size: framework, task, batch, seconds.
-    """
-
-    table: Any
-    properties: Any
-    origin: str
-    inference: Any = None
-    notes: tuple[str, ...] = ()
-
-
 def read_scores(path: Path) -> Scores:
     """Read a CSV (also compressed) or Parquet file of any kind that is known by its columns."""
     frame = read_frame(path, NAMES)
@@ -110,11 +91,6 @@ def read_scores(path: Path) -> Scores:
     origin = f"{kind}, {path.name}"
     table["origin"] = table["origin"].fillna("").replace("", origin)
     return Scores(table, properties, origin, _inference(frame), (*notes, *again))
-
-
-def role_of(framework: str) -> str:
-    """Return the role a framework has by its name alone: `constant`, `baseline` or `framework`."""
-    return ROLES.get(plain_name(framework), "framework")
 
 
 def _amlb(frame: Any, path: Path) -> Read:
@@ -260,9 +236,15 @@ def _complete(table: Any) -> Any:
         table[name] = table[name].astype(object).fillna("").astype(str)
     if table["role"].isna().all():
         names = pd.Index(table["framework"].unique())
-        table["role"] = table["framework"].map({name: role_of(name) for name in names})
+        table["role"] = table["framework"].map({name: role_by_name(name) for name in names})
         marks = {name: META_LEARNING.get(plain_name(name), "") for name in names}
         table["meta_learning"] = table["framework"].map(marks)
+    else:
+        known = table[["framework", "role"]].drop_duplicates().itertuples(index=False, name=None)
+        forests = {name for name, role in known if role_in_scores(name, role) == "forest"}
+        table["role"] = table["role"].mask(
+            table["role"].eq("baseline") & table["framework"].isin(forests), "forest"
+        )
     if table["budget_s"].isna().all():
         budgets = {name: budget_of(name) for name in table["constraint"].unique()}
         table["budget_s"] = table["constraint"].map(budgets).astype(float)

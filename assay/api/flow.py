@@ -1,4 +1,4 @@
-"""The whole flow on one screen: suite → tasks → jobs → predictions → scores. Stages are wired together here only."""
+"""The flow on one screen: suite → tasks → jobs → predictions → scores."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.compare import Comparison, Side, compare_sides
 from assay.data.resolve import broken, resolve
 from assay.data.task import Task
 from assay.errors import ConfigError, DataError
-from assay.frameworks.spec import FrameworkSpec, find_framework, find_frameworks
+from assay.frameworks.spec import FrameworkSpec, find_frameworks
 from assay.jobs.constraint import Constraint, read_constraint
-from assay.jobs.job import DEFAULT_SEED, Job
+from assay.jobs.job import DEFAULT_SEED
 from assay.jobs.plan import Plan, plan_jobs, with_earlier_digests
 from assay.jobs.row import Row
 from assay.metrics import check_metrics
@@ -35,10 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_plan",
-    "compare",
     "count_stale",
-    "find_frameworks",
-    "find_pair",
     "load_suite",
     "load_tasks",
     "match_store",
@@ -202,99 +198,7 @@ def score(store: Store, metrics: Sequence[str] = ()) -> pd.DataFrame:
     return scores_table(rescore(store.folder, rows, metrics) if metrics else rows)
 
 
-def find_pair(a: str, b: str, params: Mapping[str, Mapping[str, Any]] | None = None) -> list[FrameworkSpec]:
-    """Return the frameworks to plan for a comparison: A, B, and the constant predictor where it is neither."""
-    for name, word in (("A", a), ("B", b)):
-        if "," in word:
-            raise ConfigError(f"{name} is '{word}', which names several frameworks. Give one.")
-    first, second, constant = find_framework(a), find_framework(b), find_framework("constant")
-    if _identity(first) == _identity(second):
-        _refuse_twin(a, b, first, second)
-    known = _identity(constant) in (_identity(first), _identity(second))
-    return find_frameworks(f"{a},{b}" if known else f"{a},{b},constant", params)
-
-
-def _identity(spec: FrameworkSpec) -> tuple[str, str]:
-    return spec.name, spec.version
-
-
-def _refuse_twin(a: str, b: str, first: FrameworkSpec, second: FrameworkSpec) -> None:
-    what = f"A '{a}' and B '{b}' are both {first.name} {first.version}"
-    if first.folder.resolve() == second.folder.resolve():
-        raise ConfigError(
-            f"{what}: there is nothing to compare. Name two versions, as in flaml:2.6.0 flaml:2.7.0, two "
-            "folders or two frameworks."
-        )
-    raise ConfigError(
-        f"{what}, so their results could not be told apart. Give one of them another 'version' in its framework.toml."
-    )
-
-
-def compare(
-    jobs: Plan, store: Store, a: str | FrameworkSpec, b: str | FrameworkSpec, *, confidence: float = 0.95
-) -> Comparison:
-    """Say how far framework B is ahead of A on the jobs of a plan, with an interval; run them first.
-
-    The plan has `constant` too, because differences are measured in gaps: from the constant predictor to the better
-    of the two. `a` and `b` are words as in the plan, or its specs where only parameters differ.
-    """
-    from assay.results.scores import long_rows
-
-    jobs = match_store(jobs, store)
-    specs = [_planned(jobs, one) for one in (a, b, "constant")]
-    if specs[0] == specs[1]:
-        raise ConfigError(
-            f"A and B are both {specs[0].name} {specs[0].version}: there is nothing to compare. Name two."
-        )
-    planned = {job.key: job for job in jobs.jobs}
-    rows = [row for row in store.rows() if row.key in planned]
-    with_params = _identity(specs[0]) == _identity(specs[1])
-    sides = [
-        Side(
-            f"{spec.name} {spec.version}{f' {dict(spec.params)}' if with_params else ''}",
-            long_rows(row for row in rows if _is_of(planned[row.key], spec)),
-        )
-        for spec in specs
-    ]
-    ratios = {
-        (task.name, task.id): sum(fold.n_test / fold.n_train for fold in task.folds) / len(task.folds)
-        for task in jobs.tasks
-        if not task.problem
-    }
-    found = compare_sides(sides[0], sides[1], sides[2], ratios, confidence)
-    return replace(found, warnings=(*found.warnings, *_plan_warnings(jobs, specs, rows)))
-
-
-def _planned(jobs: Plan, framework: str | FrameworkSpec) -> FrameworkSpec:
-    """Return the plan's framework that is meant."""
-    meant = find_framework(framework) if isinstance(framework, str) else framework
-    same = [spec for spec in jobs.frameworks if _identity(spec) == _identity(meant)]
-    found = same if isinstance(framework, str) else [spec for spec in same if spec.params == meant.params]
-    if not found:
-        raise ConfigError(
-            f"{meant.name} {meant.version} is not in the plan. Plan A, B and constant together, then run and compare."
-        )
-    return found[0]
-
-
-def _is_of(job: Job, spec: FrameworkSpec) -> bool:
-    return (job.framework, job.version, job.params) == (spec.name, spec.version, spec.params)
-
-
-def _plan_warnings(jobs: Plan, specs: Sequence[FrameworkSpec], rows: Sequence[Row]) -> list[str]:
-    out = [
-        f"{name} does not do tasks of the type of {task}: left out."
-        for name, task in dict.fromkeys(jobs.unsuited)
-        if name in {spec.name for spec in specs}
-    ]
-    if stale := count_stale(jobs, rows):
-        out.append(
-            f"{stale} row(s) were made with another adapter or lock: run them again with --rerun-stale."
-        )
-    return out
-
-
 def count_stale(jobs: Plan, rows: Sequence[Row]) -> int:
     """Return how many rows of a plan were made with another adapter or lock than the one that is there now."""
-    digests = {_identity(spec): spec.digest() for spec in jobs.frameworks}
+    digests = {(spec.name, spec.version): spec.digest() for spec in jobs.frameworks}
     return sum(row.framework_digest != digests[row.framework, row.version] for row in rows)

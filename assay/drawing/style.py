@@ -10,10 +10,11 @@ from typing import Any
 
 from assay.errors import ConfigError, NotInstalled
 
-__all__ = ["COLOURS", "GREY", "figure_of", "plain_ticks", "save", "svg"]
+__all__ = ["COLOURS", "GREY", "HIGHLIGHT", "figure_of", "plain_ticks", "save", "svg"]
 
 # Okabe and Ito's palette, black left for text, grey for the yellow that white swallows.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#5B5B5B")
+HIGHLIGHT = COLOURS[5]  # what a figure wants the reader to see first
 GREY = "#8a8a8a"
 FORMATS = (".svg", ".pdf", ".png")
 STYLE: dict[Any, Any] = {
@@ -49,16 +50,26 @@ def save(figure: Any, path: Path) -> None:
         raise ConfigError(
             f"{path}: a figure is written as {', '.join(FORMATS)}. Choose one of these endings."
         )
+    _lay_out(figure)
     no_date = {"Date": None} if path.suffix.lower() == ".svg" else {}
     figure.savefig(path, metadata=no_date or None)
 
 
 def svg(figure: Any) -> str:
     """Return a figure as an SVG element for a page."""
+    _lay_out(figure)
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
     text = out.getvalue()
     return text[text.index("<svg") :]
+
+
+def _lay_out(figure: Any) -> None:
+    """Give everything its place now: while a layout is pending, matplotlib draws a figure twice to save it."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
 
 
 def plain_ticks(axis: Any) -> None:

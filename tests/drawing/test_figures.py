@@ -11,14 +11,18 @@ import numpy as np
 import pytest
 
 from assay.analysis.pareto import find_front
-from assay.analysis.ranks import Ranks, rank_frameworks
+from assay.analysis.ranks import Ranks, bar_levels, rank_frameworks
+from assay.analysis.record import AnalysisRecord
 from assay.analysis.scaled import Scaled
 from assay.analysis.trees import Comparisons, Tree, TreeSettings, grow_tree
+from assay.drawing.style import figure_of
 from assay.errors import ConfigError, NotInstalled
-from assay.report.figures import bar_levels, draw
-from assay.report.style import figure_of
 
 pytest.importorskip("matplotlib")
+
+
+def svg_of(record: AnalysisRecord) -> str:
+    return record.drawings()[0].to_svg()
 
 
 def ranks(m: int) -> Ranks:
@@ -49,29 +53,29 @@ def front() -> Any:
 
 @pytest.mark.parametrize("make", [lambda: ranks(12), lambda: ranks(2), tree, scaled, front])
 def test_records_are_drawn_as_one_element_without_links(make: Any) -> None:
-    text = draw(make())
+    text = svg_of(make())
     element = ElementTree.fromstring(text)
     assert element.tag.endswith("svg")
     for one in element.iter():
         for name, value in one.attrib.items():
             assert not (name.endswith("href") and not value.startswith("#")), "nothing is fetched"
-    assert draw(make()) == text, "the same record, the same drawing"
+    assert svg_of(make()) == text, "the same record, the same drawing"
 
 
 @pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
 def test_figures_are_written_by_their_ending(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"figure.{ending}"
-    draw(ranks(5), path)
+    ranks(5).plot(path)
     start = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[ending]
     assert path.read_bytes().startswith(start)
     with pytest.raises(ConfigError, match=r"written as \.svg, \.pdf, \.png"):
-        draw(ranks(5), tmp_path / "figure.bmp")
+        ranks(5).plot(tmp_path / "figure.bmp")
 
 
 def test_names_are_text_in_the_drawing() -> None:
-    text = draw(ranks(5))
+    text = svg_of(ranks(5))
     assert all(f"framework number {j}" in text for j in range(5))
-    assert "b &lt;c&gt;" in draw(tree())
+    assert "b &lt;c&gt;" in svg_of(tree())
 
 
 def test_bars_that_share_a_place_are_on_different_lines() -> None:
@@ -85,12 +89,9 @@ def test_bars_that_share_a_place_are_on_different_lines() -> None:
 
 
 def test_labels_of_thirty_frameworks_do_not_overlap() -> None:
-    from assay.report.figures import DRAWN
-
-    record = ranks(30)
-    size, paint = DRAWN[Ranks]
-    with figure_of(*size(record)) as figure:
-        paint(figure, record)
+    (drawing,) = ranks(30).drawings()
+    with figure_of(drawing.width, drawing.height) as figure:
+        drawing.paint(figure)
         figure.draw_without_rendering()
         axes = figure.axes[0]
         boxes = [text.get_window_extent() for text in axes.texts if "framework number" in text.get_text()]

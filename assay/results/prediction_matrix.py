@@ -10,11 +10,11 @@ import numpy as np
 
 from assay.errors import DataError
 
-__all__ = ["Predictions", "check_predictions"]
+__all__ = ["PredictionMatrix", "check_predictions"]
 
 
 @dataclass(frozen=True)
-class Predictions:
+class PredictionMatrix:
     """The truth of N rows and what C configurations said of them without having learned from them.
 
     Attributes:
@@ -25,6 +25,7 @@ class Predictions:
         names: of the configurations.
         groups: (N) codes of rows that belong together, or None.
         event: (N) whether the time is that of an event, or None.
+        notes: what was left out when they were read.
     """
 
     y: Any
@@ -33,6 +34,7 @@ class Predictions:
     names: tuple[str, ...]
     groups: Any = None
     event: Any = None
+    notes: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -54,7 +56,8 @@ def check_predictions(
     groups: Any = None,
     event: Any = None,
     repeats: Any = None,
-) -> Predictions:
+    notes: tuple[str, ...] = (),
+) -> PredictionMatrix:
     """Return predictions that fit together; raises DataError that says what does not.
 
     Args:
@@ -66,6 +69,7 @@ def check_predictions(
         event: (N) for survival times.
         repeats: (N) which repeat of the cross-validation a row belongs to. Each must have the same rows in the same
             order; y is then that of one repeat.
+        notes: what was left out when they were read.
     """
     y, values = np.asarray(y), np.asarray(values, dtype=float)
     if values.ndim == 1:
@@ -85,13 +89,14 @@ def check_predictions(
         if given is not None and np.shape(given) != (len(y),):
             raise DataError(f"There are {len(y)} rows, but {what} have the shape {np.shape(given)}.")
     parts = _repeats(y, repeats, groups)
-    return Predictions(
+    return PredictionMatrix(
         y=y[parts[0]],
         values=tuple(values[part] for part in parts),
         folds=() if folds is None else tuple(_codes(np.asarray(folds)[part]) for part in parts),
         names=called,
         groups=None if groups is None else _codes(np.asarray(groups)[parts[0]]),
         event=None if event is None else _events(np.asarray(event))[parts[0]],
+        notes=notes,
     )
 
 
@@ -105,7 +110,7 @@ def _check_finite(y: Any, values: Any, names: Sequence[str]) -> None:
         )
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise DataError(f"Row {int(np.flatnonzero(~np.isfinite(y))[0]) + 1} has no true value.")
-    if y.dtype.kind == "O" and any(one is None or one != one for one in y.tolist()):
+    if y.dtype.kind == "O" and any(value is None or value != value for value in y.tolist()):
         raise DataError("Some rows have no true value.")
 
 
@@ -113,12 +118,12 @@ def _events(event: Any) -> Any:
     """Return which times are of events; raises DataError for codes that may mean something else."""
     texts = np.char.lower(event.astype(str))
     known = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
-    strange = [one for one in np.unique(texts) if one not in known]
+    strange = [text for text in np.unique(texts) if text not in known]
     if strange:
         raise DataError(
             f"The column event has '{strange[0]}': say 1 (or true) where the time is that of an event, else 0."
         )
-    return np.array([known[one] for one in texts])
+    return np.array([known[text] for text in texts])
 
 
 def _repeats(y: Any, repeats: Any, groups: Any) -> list[Any]:
@@ -126,7 +131,7 @@ def _repeats(y: Any, repeats: Any, groups: Any) -> list[Any]:
     if repeats is None:
         return [slice(None)]  # no copy: it may be a gigabyte
     codes = _codes(np.asarray(repeats))
-    parts = [np.flatnonzero(codes == one) for one in range(int(codes.max()) + 1)]
+    parts = [np.flatnonzero(codes == repeat) for repeat in range(int(codes.max()) + 1)]
     for number, part in enumerate(parts):
         for known in (y, *([] if groups is None else [np.asarray(groups)])):
             if len(part) != len(parts[0]) or (known[part] != known[parts[0]]).any():
@@ -141,7 +146,7 @@ def _codes(names: Any) -> Any:
     gone = (
         ~np.isfinite(names)
         if names.dtype.kind == "f"
-        else np.array([one is None or one != one for one in names])
+        else np.array([name is None or name != name for name in names])
     )
     if gone.any():
         raise DataError(f"A fold or a group is missing, in row {int(np.flatnonzero(gone)[0]) + 1}.")

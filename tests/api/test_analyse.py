@@ -16,20 +16,20 @@ from assay.analysis.filter import Filter
 
 def test_a_store_knows_its_tasks_its_machine_and_its_inference(finished: Path) -> None:
     found = analyse(Store(finished, create=False))
-    assert {"n_rows", "n_features", "n_classes"} <= set(found.scores.properties.columns)
-    assert set(found.scores.properties["task"]) == {"iris", "diabetes"}
-    assert {one.framework for one in found.inference_times()} >= {"constant", "decision_tree"}
-    assert len(found.hardware) == 1 and "cores" in found.hardware[0]
-    assert found.scores.origin == "assay"
+    assert {"n_rows", "n_features", "n_classes"} <= set(found.inputs.scores.properties.columns)
+    assert set(found.inputs.scores.properties["task"]) == {"iris", "diabetes"}
+    assert {time.framework for time in found.batches().times} >= {"constant", "decision_tree"}
+    assert len(found.inputs.hardware) == 1 and "cores" in found.inputs.hardware[0]
+    assert found.inputs.scores.origin == "assay"
 
 
 def test_all_metrics_that_were_scored_can_be_ranked_by(finished: Path) -> None:
     found = analyse(Store(finished, create=False))
-    by_accuracy = replace(found, wanted=Filter(metric="acc", types=("multiclass",)))
-    assert by_accuracy.folds.metrics == ("acc",)
+    by_accuracy = found.using(selection=Filter(metric="acc", types=("multiclass",)))
+    assert by_accuracy.inputs.folds.metrics == ("acc",)
     others = {
         variant.name
-        for variant in replace(found, wanted=Filter(types=("multiclass",))).sensitivity()[0].variants
+        for variant in found.using(selection=Filter(types=("multiclass",))).sensitivity().variants
     }
     assert {"impute worst", "impute none", "metric acc"} <= others
 
@@ -55,7 +55,7 @@ def test_a_trace_that_is_no_trace_is_passed_over(finished: Path, tmp_path: Path)
 
     read = list(read_traces(store.folder, rows))
     assert [trace for _, trace in read] == [points]
-    anytime = replace(analyse(store), traces=lambda: read).anytime()
+    anytime = analyse(store).using(traces=lambda: read).anytime()
     assert [(one.first_s, one.last_s) for one in anytime.frameworks] == [(1.0, 2.0)]
 
 
@@ -81,19 +81,19 @@ def test_properties_are_joined_by_id_or_name(scores: Path, tmp_path: Path, key: 
     names = [t if "id" in key else f"t{t}" for t in range(8)]
     pd.DataFrame({key: names, "size": range(8)}).to_csv(tmp_path / "c.csv", index=False)
     found = analyse(scores, tmp_path / "c.csv")
-    by_task = found.scores.properties.set_index("task")["size"]
+    by_task = found.inputs.scores.properties.set_index("task")["size"]
     assert by_task.to_dict() == {f"t{t}": t for t in range(8)}
-    tree, notes = found.tree(["size"])
-    assert tree.nodes[0].n_tasks == 8 and not any("left out" in note for note in notes)
+    tree = found.tree(columns=("size",))
+    assert tree.nodes[0].n_tasks == 8 and not any("left out" in note for note in tree.notes)
 
 
 def test_tasks_without_a_property_are_left_out_and_named(scores: Path, tmp_path: Path) -> None:
     pd.DataFrame({"task": [f"t{t}" for t in range(7)], "size": range(7)}).to_csv(
         tmp_path / "c.csv", index=False
     )
-    tree, notes = analyse(scores, tmp_path / "c.csv").tree(["size"])
+    tree = analyse(scores, tmp_path / "c.csv").tree(columns=("size",))
     assert tree.nodes[0].n_tasks == 7
-    assert "Left out, because a property is missing: 1 of 8 tasks (t7)." in notes
+    assert "Left out, because a property is missing: 1 of 8 tasks (t7)." in tree.notes
 
 
 @pytest.mark.parametrize(
