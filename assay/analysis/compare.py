@@ -176,7 +176,7 @@ def compare_sides(
     counted = [key for key, task in tasks.items() if task.difference is not None]
     if not counted:
         said = " ".join(warnings) or "There are no rows."
-        remedy = "Mend what failed (`assay results --failed`), or choose other tasks."
+        remedy = "Fix what failed (`assay results --failed`), or choose other tasks."
         raise UserError(f"Nothing of {a.name} and {b.name} can be compared. {said} {remedy}")
     means = [mean for task in tasks.values() if (mean := task.difference) is not None]
     half = _half_width(means, confidence, 1 / len(means))

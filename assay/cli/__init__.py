@@ -32,7 +32,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="assay",
-    help="Benchmark AutoML frameworks and tabular learners: enforced limits, blind tests, results one can believe.",
+    help="Benchmark AutoML frameworks and tabular learners: enforced limits, blind tests, results you can trust.",
     epilog="Start with: assay demo",
     no_args_is_help=True,
     add_completion=True,
@@ -63,7 +63,7 @@ for module in STAGES:
 
 
 @app.callback(invoke_without_command=True)
-def _root(version: bool = typer.Option(False, "--version", help="Show the version and end.")) -> None:
+def _root(version: bool = typer.Option(False, "--version", help="Show the version and exit.")) -> None:
     if version:
         from assay import __version__
 

@@ -25,16 +25,20 @@ LOG_LINES, LOG_WIDTH = 6, 160
 
 def check(
     name: Annotated[list[str], typer.Argument(help="Names, name:version, folders, or file.py:Class.")],
-    constraint: Annotated[str, typer.Option(help="What each job may use.")] = "30s1c",
-    task: Annotated[list[str] | None, typer.Option("--task", "-t", help="Only these of its tasks.")] = None,
+    constraint: Annotated[str, typer.Option(help="Constraint for each job.")] = "30s1c",
+    task: Annotated[
+        list[str] | None, typer.Option("--task", "-t", help="Only these of the five tasks.")
+    ] = None,
     tier: Tier = "auto",
     keep: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep tables, logs and stores in a new folder DIR/NAME-VERSION."),
+        typer.Option(
+            metavar="DIR", help="Keep the tables, logs and stores in a new folder, DIR/NAME-VERSION."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run frameworks on five small tasks that pack what breaks integrations, and say what holds.
+    """Check frameworks on five small tasks that contain what usually breaks integrations.
 
     A claim that must hold and does not is a FAIL, and the exit code 1; one that only should hold is a note.
 

@@ -50,14 +50,14 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="The old one: a name, name:version, folder or file.py:Class.")],
-    b: Annotated[str, typer.Argument(help="The new one.")],
+    a: Annotated[str, typer.Argument(help="Old framework: a name, name:version, a folder or file.py:Class.")],
+    b: Annotated[str, typer.Argument(help="New framework.")],
     suite: SuiteName,
     constraint: Constraint = None,
     fail_if_worse: Annotated[
-        float | None, typer.Option(metavar="X", help="Exit code 1 if the whole interval lies below -X.")
+        float | None, typer.Option(metavar="X", help="Exit with code 1 if the whole interval lies below -X.")
     ] = None,
-    confidence: Annotated[float, typer.Option(metavar="X", help="The level of the interval.")] = 0.95,
+    confidence: Annotated[float, typer.Option(metavar="X", help="Confidence level of the interval.")] = 0.95,
     target: Target = None,
     csv: Csv = None,
     task: Tasks = None,
@@ -77,7 +77,7 @@ def compare(
     offline: Offline = False,
     json: Json = False,
 ) -> None:
-    """Say whether B is worse than A. Runs what is missing of A, B and `constant`, then compares them fold by fold.
+    """Compare framework B with framework A. Missing jobs of A, B and `constant` are run first.
 
     Differences are in gaps, from the constant predictor to the better of the two. Failed jobs count as the constant
     predictor's score. Exit codes: 0, or 1 if B is worse by more than --fail-if-worse, or 2 if that cannot be judged.

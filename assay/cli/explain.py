@@ -22,11 +22,11 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    key: Annotated[str, typer.Argument(help="The job's key, or its first characters.")],
+    key: Annotated[str, typer.Argument(help="Key of the job, or its first characters.")],
     store: StoreOption = STORE,
     json: Json = False,
 ) -> None:
-    """Say what happened to a job: phases, memory, the verdict with its evidence, the last log lines, a remedy.
+    """Explain what happened to a job: phases, memory, verdict with evidence, last log lines, suggested fix.
 
     \b
     Example:

@@ -26,7 +26,7 @@ Names = Annotated[list[str], typer.Argument(help="Names, name:version, sets such
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    own = typer.Typer(help="Who does the learning.", no_args_is_help=True)
+    own = typer.Typer(help="Manage frameworks and their environments.", no_args_is_help=True)
     own.command("list")(list_)
     own.command("show")(show)
     own.command("check")(check)
@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(json: Json = False) -> None:
-    """List the frameworks that can be named.
+    """List the available frameworks.
 
     \b
     Example:
@@ -82,10 +82,10 @@ def show(name: Name, json: Json = False) -> None:
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="The framework's name: letters, digits, _.")],
-    folder: Annotated[Path | None, typer.Option(help="Where to make it; default: ./NAME.")] = None,
+    name: Annotated[str, typer.Argument(help="Name of the framework: letters, digits and _.")],
+    folder: Annotated[Path | None, typer.Option(help="Folder to create; default: ./NAME.")] = None,
 ) -> None:
-    """Make a folder for a framework of your own, with an adapter that works already.
+    """Create a folder for your own framework, with a working adapter.
 
     \b
     Example:
@@ -101,12 +101,14 @@ def new(
 def install(
     names: Names,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be downloaded; install nothing.")
+        bool, typer.Option("--dry-run", help="Show what would be downloaded; install nothing.")
     ] = False,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Build anew what is there already.")] = False,
-    offline: Annotated[bool, typer.Option("--offline", help="Use what uv has in its cache only.")] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Rebuild environments that exist already.")
+    ] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Use only what is in the cache of uv.")] = False,
 ) -> None:
-    """Build the environments of frameworks from their lock files, outside the source tree, for all runs to use.
+    """Build the environments of frameworks from their lock files.
 
     \b
     Examples:
@@ -174,10 +176,10 @@ def _show_install(spec: FrameworkSpec, settings: Settings) -> None:
 def lock(
     name: Name,
     to: Annotated[
-        Path | None, typer.Option(help="Write it to a folder of yours that extends the framework.")
+        Path | None, typer.Option(help="Write the lock to your own folder, which extends the framework.")
     ] = None,
 ) -> None:
-    """Resolve what a framework requires, now, and write it as a lock; `:latest` takes its newest version.
+    """Resolve a framework's requirements and write a lock file; `:latest` uses the newest version.
 
     \b
     Examples:

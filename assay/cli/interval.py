@@ -35,32 +35,37 @@ def interval(
         ),
     ] = "bbc",
     metric: Annotated[
-        str, typer.Option(help="What the winner is best by: auc, logloss, acc, rmse, cindex …")
+        str, typer.Option(help="Metric by which the winner was chosen: auc, logloss, acc, rmse, cindex …")
     ] = "auc",
-    alpha: Annotated[float, typer.Option(help="The error that is allowed.")] = 0.05,
-    side: Annotated[str, typer.Option(help="one (open towards the best value) or two.")] = "one",
-    resamples: Annotated[str, typer.Option(help="A number of draws, or exact (folds only).")] = "",
+    alpha: Annotated[float, typer.Option(help="Error level of the interval; 0.05 for 95 %.")] = 0.05,
+    side: Annotated[
+        str, typer.Option(help="Sides of the interval: one (open towards the best value) or two.")
+    ] = "one",
+    resamples: Annotated[str, typer.Option(help="Number of bootstrap draws, or exact (bbc_f only).")] = "",
     weights: Annotated[
-        str, typer.Option(metavar="FILE.npz:ARRAY", help="Given multiplicities in the place of draws.")
+        str,
+        typer.Option(
+            metavar="FILE.npz:ARRAY", help="Use these multiplicities of rows instead of random draws."
+        ),
     ] = "",
     split: Annotated[
         str,
         typer.Option(
             metavar="FILE.npz:ARRAY",
-            help="A given split: 1 for rows of the evaluation and 0 for the others, or the positions of its rows.",
+            help="Use this split: 1 for evaluation rows and 0 for the others, or the positions of rows.",
         ),
     ] = "",
     split_part: Annotated[
-        str, typer.Option(help="The part that --split describes: evaluation or learning.")
+        str, typer.Option(help="Part that --split describes: evaluation or learning.")
     ] = "evaluation",
-    compat: Annotated[str, typer.Option(help="reference: do as the published code does.")] = "",
-    allow_few_folds: Annotated[bool, typer.Option(help="Let bbc_f use fewer than five folds.")] = False,
-    stratify: Annotated[bool, typer.Option(help="Draw rows within classes.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
-    distribution: Annotated[bool, typer.Option(help="With --json: the values that were drawn, too.")] = False,
-    json: Annotated[bool, typer.Option(help="Print JSON instead of words.")] = False,
+    compat: Annotated[str, typer.Option(help="Set to reference to reproduce the published code.")] = "",
+    allow_few_folds: Annotated[bool, typer.Option(help="Allow bbc_f with fewer than five folds.")] = False,
+    stratify: Annotated[bool, typer.Option(help="Draw rows within each class.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
+    distribution: Annotated[bool, typer.Option(help="With --json, include the bootstrap values.")] = False,
+    json: Annotated[bool, typer.Option(help="Print JSON.")] = False,
 ) -> None:
-    """Say how good the winner of a search really is, corrected for having won.
+    """Estimate how good the winner of a search really is, corrected for selection.
 
     FILE has the out-of-sample predictions of all configurations: columns y, fold, then one per configuration
     (configuration|class for several classes); optional repeat, group, and time, event for the c-index. With two classes

@@ -12,12 +12,12 @@ from assay.cli.output import STORE, check_target, open_store, say
 
 __all__ = ["register"]
 
-Key = Annotated[str, typer.Argument(help="The job's key, or its first characters.")]
+Key = Annotated[str, typer.Argument(help="Key of the job, or its first characters.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    own = typer.Typer(help="Step into one job.", no_args_is_help=True)
+    own = typer.Typer(help="Inspect one job.", no_args_is_help=True)
     own.command("pack")(pack)
     own.command("shell", context_settings={"ignore_unknown_options": True})(shell)
     app.add_typer(own, name="job")
@@ -26,9 +26,9 @@ def register(app: typer.Typer) -> None:
 def pack(
     key: Key,
     store: StoreOption = STORE,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The tarball.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Tarball to write.")] = None,
 ) -> None:
-    """Bundle a job for a bug report: data, code, log and facts, never the truth.
+    """Bundle a job for a bug report: data, code, log and facts, but no test labels.
 
     \b
     Example:
@@ -46,7 +46,7 @@ def pack(
 
 def shell(
     key: Key,
-    command: Annotated[list[str] | None, typer.Argument(help="A command instead of a shell.")] = None,
+    command: Annotated[list[str] | None, typer.Argument(help="Command to run instead of a shell.")] = None,
     store: StoreOption = STORE,
 ) -> None:
     """Open a shell in the sandbox of a job, on a copy of its outputs.

@@ -33,7 +33,7 @@ def leaderboard(
     intervals: Annotated[
         bool,
         typer.Option(
-            help="Add the corrected bound of each job's best single model, where it left predictions."
+            help="Add the corrected bound of each job's best single model, if its predictions were kept."
         ),
     ] = False,
     figure: Figure = None,

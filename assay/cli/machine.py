@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(json: Json = False) -> None:
-    """Say what this machine can enforce, and which interpreters and frameworks it has.
+    """Show what this machine can enforce, and which interpreters and frameworks it has.
 
     \b
     Example:

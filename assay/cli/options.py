@@ -57,38 +57,39 @@ Tasks = Annotated[list[str] | None, typer.Option("--task", "-t", help="Only thes
 Types = Annotated[
     list[str] | None, typer.Option("--type", help="Only binary, multiclass or regression tasks.")
 ]
-MinRows = Annotated[int | None, typer.Option(help="Only tasks with at least so many rows.")]
-MaxRows = Annotated[int | None, typer.Option(help="Only tasks with at most so many rows.")]
-MinClasses = Annotated[int | None, typer.Option(help="Only tasks with at least so many classes.")]
-MaxClasses = Annotated[int | None, typer.Option(help="Only tasks with at most so many classes.")]
+MinRows = Annotated[int | None, typer.Option(help="Only tasks with at least N rows.")]
+MaxRows = Annotated[int | None, typer.Option(help="Only tasks with at most N rows.")]
+MinClasses = Annotated[int | None, typer.Option(help="Only tasks with at least N classes.")]
+MaxClasses = Annotated[int | None, typer.Option(help="Only tasks with at most N classes.")]
 Missing = Annotated[
-    bool | None, typer.Option("--missing/--no-missing", help="With or without missing values.")
+    bool | None, typer.Option("--missing/--no-missing", help="Only tasks with (or without) missing values.")
 ]
-MinCategorical = Annotated[float | None, typer.Option(help="Least share of categorical features, 0 to 1.")]
-MaxCategorical = Annotated[float | None, typer.Option(help="Highest share of categorical features, 0 to 1.")]
+MinCategorical = Annotated[float | None, typer.Option(help="Minimum share of categorical features, 0 to 1.")]
+MaxCategorical = Annotated[float | None, typer.Option(help="Maximum share of categorical features, 0 to 1.")]
 
 # What is run, and how: the same words for `run` and `compare`.
 SuiteName = Annotated[
     str, typer.Argument(help="A name, a YAML file, openml/s/ID, openml/t/ID, or a data file.")
 ]
 Constraint = Annotated[
-    str | None, typer.Argument(help="1h8c, 10m4c16g, 1h8c1gpu, or a name; default: the suite's.")
+    str | None,
+    typer.Argument(help="Resources per job (1h8c, 10m4c16g, 1h8c1gpu) or a name."),
 ]
-Target = Annotated[str | None, typer.Option(help="The target column, where SUITE is a data file.")]
+Target = Annotated[str | None, typer.Option(help="Target column, if SUITE is a data file.")]
 Csv = Annotated[
     list[str] | None,
     typer.Option(
         "--csv",
         metavar="KEY=VALUE",
-        help="How the CSV file is written, where that is unclear: decimal=comma, dates=dmy, header=no, …",
+        help="How to read an ambiguous CSV file: decimal=comma, dates=dmy, header=no, …",
     ),
 ]
 Folds = Annotated[list[int] | None, typer.Option("--fold", "-f", help="Only these folds.")]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metric", "-m", help="Instead of the tasks' own; the first is optimised."),
+    typer.Option("--metric", "-m", help="Metrics instead of the tasks' own; the first one is optimised."),
 ]
-Parallel = Annotated[int | None, typer.Option("--parallel", "-p", help="At most so many jobs at a time.")]
+Parallel = Annotated[int | None, typer.Option("--parallel", "-p", help="Maximum number of parallel jobs.")]
 On = Annotated[
     str,
     typer.Option(
@@ -97,30 +98,38 @@ On = Annotated[
         help="Executor that runs the jobs: local, the name of a plug-in, or file.py:Class.",
     ),
 ]
-ResultStore = Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")]
-Seed = Annotated[int, typer.Option(help="The run's seed; each job's follows from it, its task and its fold.")]
-Set = Annotated[list[str] | None, typer.Option("--set", help="framework.key=value")]
+ResultStore = Annotated[Path, typer.Option(metavar="DIR", help="Folder in which results are kept.")]
+Seed = Annotated[int, typer.Option(help="Seed of the run, from which the seeds of the jobs are derived.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", help="Parameter of a framework: framework.key=value.")
+]
 Oversubscribe = Annotated[
     bool,
-    typer.Option("--oversubscribe", help="Run a constraint the machine cannot give, with what is here."),
+    typer.Option(
+        "--oversubscribe", help="Run even if the machine has fewer resources than the constraint asks for."
+    ),
 ]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run failed jobs again.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Rerun failed jobs.")]
 RerunStale = Annotated[
-    bool, typer.Option("--rerun-stale", help="Run jobs again whose adapter or lock has changed.")
+    bool, typer.Option("--rerun-stale", help="Rerun jobs whose adapter or lock file has changed.")
 ]
 NoInstall = Annotated[
-    bool, typer.Option("--no-install", help="Build no environments: what is not installed is a setup row.")
+    bool,
+    typer.Option(
+        "--no-install",
+        help="Do not build environments; missing ones end as setup.",
+    ),
 ]
-Offline = Annotated[bool, typer.Option("--offline", help="Use no network at all.")]
+Offline = Annotated[bool, typer.Option("--offline", help="Do not use the network.")]
 
-StoreOption = Annotated[Path, typer.Option("--store", metavar="DIR", help="The store.")]
+StoreOption = Annotated[Path, typer.Option("--store", metavar="DIR", help="Folder of the store.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Tier = Annotated[
     str,
     typer.Option(
         "--tier",
         metavar="TIER",
-        help="Enforcement: auto (the best this machine has), strict, landlock, plain.",
+        help="How limits are enforced: auto (the best available), strict, landlock or plain.",
     ),
 ]
 

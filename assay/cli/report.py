@@ -22,10 +22,10 @@ __all__ = ["register"]
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("report")(on_scores(report))
-    imports = typer.Typer(help="Read results of other tools.", no_args_is_help=True)
+    imports = typer.Typer(help="Import results of other tools.", no_args_is_help=True)
     imports.command("amlb")(import_amlb)
     app.add_typer(imports, name="import")
-    exports = typer.Typer(help="Write results in the formats of other tools.", no_args_is_help=True)
+    exports = typer.Typer(help="Export results in the formats of other tools.", no_args_is_help=True)
     exports.command("amlb")(export_amlb)
     exports.command("bencheval")(on_scores(export_bencheval))
     app.add_typer(exports, name="export")
@@ -34,15 +34,15 @@ def register(app: typer.Typer) -> None:
 def report(
     analysis: Analysis,
     json: bool,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write.")] = Path(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="HTML file to write.")] = Path(
         "report.html"
     ),
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Benchmark report",
     add: Annotated[
-        list[str] | None, typer.Option("--add", metavar="FILE.py", help="Add an analysis of your own.")
+        list[str] | None, typer.Option("--add", metavar="FILE.py", help="Add your own analysis.")
     ] = None,
 ) -> None:
-    """Write one HTML page with all analyses: it needs no network and no other file.
+    """Write all analyses to one HTML page that works offline.
 
     \b
     Example:
@@ -60,12 +60,13 @@ def report(
 
 
 def import_amlb(
-    file: Annotated[Path, typer.Argument(help="AMLB's results: CSV or Parquet.")],
+    file: Annotated[Path, typer.Argument(help="Results of AMLB: CSV or Parquet.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: beside FILE.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Parquet file to write; default: next to FILE."),
     ] = None,
 ) -> None:
-    """Read AMLB's results as a scores table of ours, with their origin, and write it as Parquet.
+    """Convert AMLB's results to a scores table and write it as Parquet.
 
     \b
     Example:
@@ -91,9 +92,9 @@ def import_amlb(
 
 
 def export_amlb(
-    file: Annotated[Path, typer.Argument(help="The CSV file to write.")], store: StoreOption = STORE
+    file: Annotated[Path, typer.Argument(help="CSV file to write.")], store: StoreOption = STORE
 ) -> None:
-    """Write the results in the columns of AMLB's results.csv.
+    """Export the results in the format of AMLB's results.csv.
 
     \b
     Example:
@@ -112,9 +113,9 @@ def export_amlb(
 def export_bencheval(
     analysis: Analysis,
     json: bool,
-    file: Annotated[Path, typer.Argument(help="The file to write: CSV or Parquet.")],
+    file: Annotated[Path, typer.Argument(help="CSV or Parquet file to write.")],
 ) -> None:
-    """Write one row per framework, task and fold with its error, as bencheval and TabArena read it.
+    """Export one row per framework, task and fold, in the format of bencheval and TabArena.
 
     \b
     Example:

@@ -40,10 +40,12 @@ def register(app: typer.Typer) -> None:
 
 def status(
     store: StoreOption = STORE,
-    watch: Annotated[bool, typer.Option("--watch", help="Refresh every second until all is done.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Refresh every second until the run is finished.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Say how far a run is: done, running, failed by kind.
+    """Show the progress of a run: jobs done, running and failed, by kind.
 
     \b
     Example:
@@ -77,10 +79,10 @@ def _last_line(path: Path) -> str:
 
 def results(
     store: StoreOption = STORE,
-    format: Annotated[str, typer.Option(help="table, csv or json.")] = "table",
-    failed: Annotated[bool, typer.Option("--failed", help="Only jobs that failed.")] = False,
+    format: Annotated[str, typer.Option(help="Output format: table, csv or json.")] = "table",
+    failed: Annotated[bool, typer.Option("--failed", help="Only failed jobs.")] = False,
 ) -> None:
-    """List one row per job: status, score, times, memory, the conditions.
+    """List one row per job: status, score, times, memory, conditions.
 
     \b
     Examples:
@@ -129,15 +131,15 @@ def _line(row: Row) -> list[Any]:
 
 def score(
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="A metric, or file.py:function.")
+        list[str] | None, typer.Option("--metric", "-m", help="Metric: a name or file.py:function.")
     ] = None,
     store: StoreOption = STORE,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the scores table: .parquet or .csv.")
+        Path | None, typer.Option("--output", "-o", help="Write the scores table to a .parquet or .csv file.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make the scores table; with --metric, score the stored predictions anew by other metrics.
+    """Show the scores table; with --metric, score the stored predictions by other metrics.
 
     \b
     Examples:

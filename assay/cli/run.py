@@ -68,7 +68,10 @@ def register(app: typer.Typer) -> None:
 
 def run(
     frameworks: Annotated[
-        str, typer.Argument(help="Names, name:version, folders or file.py:Class; comma-separated.")
+        str,
+        typer.Argument(
+            help="Frameworks, separated by commas: names, name:version, folders or file.py:Class."
+        ),
     ],
     suite: SuiteName,
     constraint: Constraint = None,
@@ -90,19 +93,19 @@ def run(
     store: ResultStore = STORE,
     seed: Seed = 0,
     set: Set = None,
-    constraints: Annotated[Path | None, typer.Option(help="A YAML file with named constraints.")] = None,
+    constraints: Annotated[Path | None, typer.Option(help="YAML file with named constraints.")] = None,
     tier: Tier = "auto",
     oversubscribe: Oversubscribe = False,
     retry_failed: RetryFailed = False,
     rerun_stale: RerunStale = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan and its cost; run nothing.")
+        bool, typer.Option("--dry-run", help="Print the plan and its cost, and run nothing.")
     ] = False,
     no_install: NoInstall = False,
     offline: Offline = False,
     json: Json = False,
 ) -> None:
-    """Run frameworks on a suite under a constraint. The same command again continues where it stopped.
+    """Run frameworks on a suite under a constraint. Run the same command again to continue.
 
     \b
     Examples:
@@ -302,7 +305,7 @@ def _relative(path: Path) -> str:
 
 
 def demo(
-    store: Annotated[Path, typer.Option(metavar="DIR", help="Where results are kept.")] = Path(
+    store: Annotated[Path, typer.Option(metavar="DIR", help="Folder in which results are kept.")] = Path(
         "demo-results"
     ),
     tier: Tier = "auto",

@@ -29,44 +29,53 @@ def register(app: typer.Typer) -> None:
 
 
 def search(
-    data: Annotated[str, typer.Argument(help="A table: CSV, TSV, ARFF, Parquet …, or openml/t/ID.")],
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict.")] = "",
+    data: Annotated[str, typer.Argument(help="Data file (CSV, TSV, ARFF, Parquet …) or openml/t/ID.")],
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="Column to predict.")] = "",
     metric: Annotated[
         str,
         typer.Option(
-            help="What the winner is best by. Default: auc; logloss for several classes; rmse for numbers."
+            help="Metric to optimise. Default: auc; logloss for several classes; rmse for regression."
         ),
     ] = "",
     configurations: Annotated[
-        str, typer.Option(metavar="N", help="How many of the 766 configurations to try, or all.")
+        str, typer.Option(metavar="N", help="Number of the 766 configurations to try, or all.")
     ] = "60",
-    folds: Annotated[int, typer.Option(help="Of the cross-validation.")] = 10,
-    repeats: Annotated[int, typer.Option(help="Of the cross-validation.")] = 1,
+    folds: Annotated[int, typer.Option(help="Number of folds of the cross-validation.")] = 10,
+    repeats: Annotated[int, typer.Option(help="Number of repeats of the cross-validation.")] = 1,
     group: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Rows that agree in it are never on both sides of a fold.")
+        str,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of groups; a group is never split between folds.",
+        ),
     ] = "",
     csv: Csv = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-p", help="Processes; -1: one for each core.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", "-p", help="Number of processes; -1 for one per core.")] = 1,
     folder: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep what is done here; the same command again continues."),
+        typer.Option(metavar="DIR", help="Folder for finished work; run the same command again to continue."),
     ] = None,
     method: Annotated[
-        str, typer.Option(help="Of the interval: bbc, bbc_f, bbc_vc, or for comparison naive_folds … tt.")
+        str,
+        typer.Option(help="Method of the interval: bbc, bbc_f, bbc_vc, or for comparison naive_folds … tt."),
     ] = "bbc",
-    alpha: Annotated[float, typer.Option(help="The error that the interval is allowed.")] = 0.05,
-    side: Annotated[str, typer.Option(help="one (open towards the best value) or two.")] = "one",
-    seed: Annotated[int, typer.Option(min=0, help="Of folds, learners and draws.")] = 0,
+    alpha: Annotated[float, typer.Option(help="Error level of the interval; 0.05 for 95 %.")] = 0.05,
+    side: Annotated[
+        str, typer.Option(help="Sides of the interval: one (open towards the best value) or two.")
+    ] = "one",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds, learners and draws.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write all predictions: Parquet or CSV."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write all predictions to a Parquet or CSV file."
+        ),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the fitted winner, for joblib.load.")
+        Path | None, typer.Option(metavar="FILE", help="Write the fitted winner to a file for joblib.load.")
     ] = None,
-    json: Annotated[bool, typer.Option(help="Print JSON instead of words.")] = False,
+    json: Annotated[bool, typer.Option(help="Print JSON.")] = False,
 ) -> None:
-    """Find the best of many configurations by cross-validation, and say how good it is on new rows.
+    """Find the best of many configurations, and estimate its performance on new data.
 
     A configuration is a selection of columns and a learner; 60 of the 766 of the paper's search space are tried, spread
     evenly. What is said of the winner is corrected for its having been chosen.

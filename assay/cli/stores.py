@@ -15,7 +15,7 @@ __all__ = ["register"]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    own = typer.Typer(help="Keep a store in order.", no_args_is_help=True)
+    own = typer.Typer(help="Maintain a store: rebuild, verify, merge.", no_args_is_help=True)
     own.command("rebuild")(rebuild)
     own.command("verify")(verify)
     own.command("merge")(merge)
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def rebuild(store: StoreOption = STORE) -> None:
-    """Make a new index from the folders, which are the truth. Exit code 1 if files are damaged, which are named.
+    """Rebuild the index from the folders. Damaged files are named, with exit code 1.
 
     \b
     Example:
@@ -40,7 +40,7 @@ def rebuild(store: StoreOption = STORE) -> None:
 
 
 def verify(store: StoreOption = STORE) -> None:
-    """Check that every row can be made again from its files. Exit code 1 if not.
+    """Check that every row can be reproduced from its files. The exit code is 1 if not.
 
     \b
     Example:
@@ -57,9 +57,9 @@ def verify(store: StoreOption = STORE) -> None:
 
 
 def merge(
-    other: Annotated[Path, typer.Argument(help="The store to take from.")], store: StoreOption = STORE
+    other: Annotated[Path, typer.Argument(help="Store to merge from.")], store: StoreOption = STORE
 ) -> None:
-    """Take over the finished jobs of another store. Where both have a job, ours stays. Exit code 1 if some cannot be.
+    """Merge the finished jobs of another store into this one, which keeps its own rows.
 
     \b
     Example:

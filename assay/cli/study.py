@@ -23,7 +23,7 @@ HEADS = ["method", ">inside", "95 %", ">tightness", ">bias", ">true score", ">CP
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    group = typer.Typer(help="Studies: whether intervals hold what they promise.", no_args_is_help=True)
+    group = typer.Typer(help="Run studies, such as the coverage of interval methods.", no_args_is_help=True)
     group.command("intervals")(intervals)
     app.add_typer(group, name="study")
 
@@ -32,31 +32,39 @@ def intervals(
     preset: Annotated[
         str,
         typer.Argument(
-            help="paper (its Table 2), beyond (what that leaves open), guided (they look back), times (Figure 3), real."
+            help="paper (Table 2), beyond (further settings), guided (adaptive searches), times (Figure 3) or real."
         ),
     ] = "paper",
-    repetitions: Annotated[int, typer.Option(min=1, help="Searches in each setting.")] = 200,
+    repetitions: Annotated[int, typer.Option(min=1, help="Number of searches per setting.")] = 200,
     method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only these methods.")] = None,
-    only: Annotated[str, typer.Option(help="Only settings whose name has this text, as N=50.")] = "",
+    only: Annotated[
+        str, typer.Option(help="Only settings whose name contains this text, such as N=50.")
+    ] = "",
     data: Annotated[
-        list[str] | None, typer.Option(metavar="FILE:TARGET", help="For real: a data file and its target.")
+        list[str] | None,
+        typer.Option(metavar="FILE:TARGET", help="For the study real: data file and target."),
     ] = None,
     train: Annotated[
-        int, typer.Option(min=10, help="For real: rows to search on; the others are the truth.")
+        int,
+        typer.Option(min=10, help="For the study real: rows to search on; the rest serve as ground truth."),
     ] = 50,
-    configurations: Annotated[int, typer.Option(min=2, help="For real: how many are tried.")] = 60,
+    configurations: Annotated[
+        int, typer.Option(min=2, help="For the study real: number of configurations.")
+    ] = 60,
     strategy: Annotated[
-        str, typer.Option(help="For real: static (of the 766), random, or guided by earlier scores (optuna).")
+        str, typer.Option(help="For the study real: static (from the 766), random, or guided (optuna).")
     ] = "static",
-    jobs: Annotated[int, typer.Option("--jobs", "-p", min=1, help="Processes.")] = 1,
-    folder: Annotated[Path, typer.Option(help="Where finished work is kept; it is not done twice.")] = Path(
+    jobs: Annotated[int, typer.Option("--jobs", "-p", min=1, help="Number of processes.")] = 1,
+    folder: Annotated[Path, typer.Option(help="Folder for finished work, which is not repeated.")] = Path(
         "interval-study"
     ),
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write all numbers as CSV.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write all numbers to a CSV file.")
+    ] = None,
     figure: Figure = None,
     json: Annotated[bool, typer.Option(help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Count how often each method's interval holds the truth: in simulated searches, or on real data.
+    """Measure the coverage of each interval method, in simulated searches or on real data.
 
     On real data a few rows are searched on, with the paper's configurations, and the many others are the truth.
 

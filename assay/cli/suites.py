@@ -26,22 +26,22 @@ from assay.cli.output import number, print_json, print_table, say, short
 
 __all__ = ["register"]
 
-Target = Annotated[str | None, typer.Option(help="The target column, where it is a data file.")]
+Target = Annotated[str | None, typer.Option(help="Target column, if it is a data file.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    own = typer.Typer(help="Which tasks there are.", no_args_is_help=True)
+    own = typer.Typer(help="List and show suites of tasks.", no_args_is_help=True)
     own.command("list")(list_)
     own.command("show")(show)
     app.add_typer(own, name="suite")
-    tasks = typer.Typer(help="Look at one task.", no_args_is_help=True)
+    tasks = typer.Typer(help="Show one task.", no_args_is_help=True)
     tasks.command("show")(show_task)
     app.add_typer(tasks, name="task")
 
 
 def list_(json: Json = False) -> None:
-    """List the suites that can be named.
+    """List the available suites.
 
     \b
     Example:
@@ -74,7 +74,7 @@ def show(
     max_categorical: MaxCategorical = None,
     json: Json = False,
 ) -> None:
-    """Show the tasks of a suite with their properties; choose among them by name, type and size.
+    """Show the tasks of a suite with their properties, filtered by name, type and size.
 
     \b
     Examples:
@@ -120,7 +120,7 @@ def show(
 
 
 def show_task(
-    task: Annotated[str, typer.Argument(help="bundled/iris, openml/t/31, or a data file.")],
+    task: Annotated[str, typer.Argument(help="Task, such as bundled/iris, openml/t/31 or a data file.")],
     target: Target = None,
     csv: Csv = None,
     json: Json = False,

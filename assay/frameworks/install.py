@@ -66,7 +66,7 @@ def build_environment(
             try:
                 _Build(spec, settings, folder, tell).everything()
             except NotInstalled as error:
-                remedy = f"When that is mended: assay framework install {spec.address}"
+                remedy = f"When that is fixed, run: assay framework install {spec.address}"
                 raise NotInstalled(f"{error}\n{remedy}") from None
     return environment_of(spec, settings)
 

@@ -171,7 +171,9 @@ def find_frameworks(text: str, params: Mapping[str, Mapping[str, Any]] | None = 
             raise ConfigError(f"Framework '{name}' is named twice. Name it once.")
     for name in params or {}:
         if name not in names:
-            raise ConfigError(f"--set speaks of framework '{name}', which is not run. {suggest(name, names)}")
+            raise ConfigError(
+                f"Parameters given for '{name}', which is not part of this run. {suggest(name, names)}"
+            )
     return [spec.with_params((params or {}).get(spec.name, {})) for spec in specs]
 
 
@@ -228,7 +230,7 @@ def _folder_at(point: EntryPoint) -> Path:
     except Exception as error:
         raise ConfigError(
             f"Entry point '{point.name} = {point.value}' of an installed package cannot be used: {error}. "
-            "It must name a folder (a path or a package). Mend or uninstall that package."
+            "It must name a folder (a path or a package). Fix or uninstall that package."
         ) from error
 
 

@@ -274,7 +274,7 @@ def _attempt(path: Path) -> AttemptFolder:
         return AttemptFolder(path)
     numbers = sorted(int(one.name) for one in (path / "attempts").glob("*") if is_number(one.name))
     if not numbers:
-        raise DataError(f"{path} is no folder of a job: it has no attempts.")
+        raise DataError(f"{path} is not the folder of a job: it has no attempts.")
     return AttemptFolder(path / "attempts" / f"{numbers[-1]:03d}")
 
 

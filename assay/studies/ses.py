@@ -112,6 +112,6 @@ class SES(ColumnSelector):
 
 
 def _subsets(columns: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
-    """Yield all sets of at most so many columns, small ones first: they drop most candidates at the least cost."""
+    """Yield all sets of at most this many columns, small ones first: they drop most candidates at the least cost."""
     for size in range(min(most, len(columns)) + 1):
         yield from combinations(columns, size)

@@ -78,9 +78,7 @@ def _task(item: dict[str, Any], own: Mapping[str, Any], path: Path, notes: list[
         task["metrics"] = [name for name in ([metric] if isinstance(metric, str) else metric) if name]
     folds = item.get("folds")
     if folds is not None and (not isinstance(folds, int) or folds < 1):
-        raise ConfigError(
-            f"Wrong value {folds!r} for 'folds' {where}: it is no whole number above 0. Mend it."
-        )
+        raise ConfigError(f"Wrong value {folds!r} for 'folds' {where}: it must be a whole number above 0.")
     if "openml_task_id" in item:
         number = item["openml_task_id"]
         if not isinstance(number, int) or number < 1:

@@ -1,43 +1,8 @@
-"""Conformance tests that anyone can run against a framework; also a pytest plugin.
-
-In a package of your own, a test that takes `assay_claim` runs once for every claim of the framework that
-`pytest --assay-framework path/to/my_framework` names. A claim that only should hold is expected to fail where it
-does not.
-"""
+"""Conformance tests that anyone can run against a framework or an executor of their own."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from assay.testing.check import Check, TaskCheck, check_framework
 from assay.testing.claims import Claim
 
-if TYPE_CHECKING:
-    import pytest
-
 __all__ = ["Check", "Claim", "TaskCheck", "check_framework"]
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--assay-framework`."""
-    parser.addoption(
-        "--assay-framework", action="append", default=[], help="check this framework (name or folder)"
-    )
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give each claim of each framework its own test, for tests that take `assay_claim`."""
-    if "assay_claim" in metafunc.fixturenames:
-        names = metafunc.config.getoption("--assay-framework")
-        checks = [check_framework(name) for name in names]
-        cases = [_case(check, claim, len(names) > 1) for check in checks for claim in check.claims]
-        metafunc.parametrize("assay_claim", cases)
-
-
-def _case(check: Check, claim: Claim, is_one_of_many: bool) -> object:
-    import pytest
-
-    is_known = bool(claim.problem) and not claim.is_broken
-    marks = [pytest.mark.xfail(reason=claim.problem)] if is_known else []
-    name = f"{check.framework}: {claim.claim}" if is_one_of_many else claim.claim
-    return pytest.param(claim, marks=marks, id=name)

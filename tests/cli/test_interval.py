@@ -173,7 +173,7 @@ def test_broken_files_are_named(assay: Assay, tmp_path: Path) -> None:
         ("x.npz", "cannot be read as npz"),
         ("x.parquet", "cannot be read as a table"),
         ("y.npz", "needs the arrays `predictions` and `y`"),
-        ("folder", "no folder of a job"),
+        ("folder", "not the folder of a job"),
     ):
         said = assay("interval", name)
         assert said.code == 2 and name in said.err and message in said.err, said.err

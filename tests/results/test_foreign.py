@@ -100,7 +100,7 @@ def test_a_table_of_ours_is_read_back(tmp_path: Path, amlb: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,b\n1,2\n", "is no table of scores that is known"),
+        ("a,b\n1,2\n", "is not a known table of scores"),
         ("task,fold,framework\nx,0,a\n", "lacks: score"),
         ("task,fold,framework,score\n", "has no rows"),
         ("", "cannot be read as a table"),

@@ -192,6 +192,7 @@ CONTRACT = "def test_contract(assay_claim):\n    assert not assay_claim.problem\
 
 
 def run_pytest(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    (folder / "conftest.py").write_text('pytest_plugins = ["assay.testing.pytest_plugin"]\n')
     (folder / "test_mine.py").write_text(CONTRACT)
     command = [
         sys.executable,

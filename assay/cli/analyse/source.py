@@ -22,7 +22,7 @@ __all__ = ["Figure", "on_scores"]
 Figure = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a figure: SVG, PDF or PNG.")]
 # What every analysis takes: where the scores are, and which of them to look at.
 SHARED: dict[str, tuple[Any, Any]] = {
-    "store": (Annotated[Path, typer.Option("--store", metavar="DIR", help="The store.")], STORE),
+    "store": (Annotated[Path, typer.Option("--store", metavar="DIR", help="Folder of the store.")], STORE),
     "scores": (
         Annotated[
             Path | None,
@@ -64,13 +64,13 @@ SHARED: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "impute": (
-        Annotated[str, typer.Option(help="What a failure counts as: constant, worst, random_forest, none.")],
+        Annotated[str, typer.Option(help="Imputation of failures: constant, worst, random_forest or none.")],
         "constant",
     ),
     "impute_not_own": (
         Annotated[
             bool,
-            typer.Option("--impute-not-own", help="Impute jobs with the status setup, lost or data, too."),
+            typer.Option("--impute-not-own", help="Also impute jobs with the status setup, lost or data."),
         ],
         False,
     ),

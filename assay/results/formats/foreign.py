@@ -71,7 +71,7 @@ def read_scores(path: Path) -> Scores:
         kind, needed = min(KINDS.items(), key=lambda one: len(one[1] - columns))
         missing = ", ".join(sorted(needed - columns))
         raise DataError(
-            f"{path} is no table of scores that is known. It comes nearest to {kind}, but lacks: {missing}. "
+            f"{path} is not a known table of scores. It is closest to {kind}, but lacks: {missing}. "
             "A plain table needs task, fold, framework and score."
         )
     if not len(frame):
