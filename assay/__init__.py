@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.api.interval import interval
     from assay.api.report import write_report
     from assay.errors import AssayError, UserError
-    from assay.frameworks.spec import find_framework
+    from assay.frameworks.find import find_framework
     from assay.jobs.constraint import Constraint
     from assay.runs.executors.local import Local
     from assay.settings import Settings
@@ -43,7 +43,7 @@ _HOMES = {
     "write_report": "assay.api",
     "AssayError": "assay.errors",
     "UserError": "assay.errors",
-    "find_framework": "assay.frameworks.spec",
+    "find_framework": "assay.frameworks.find",
     "interval": "assay.api",
     "Constraint": "assay.jobs.constraint",
     "Local": "assay.runs.executors.local",

@@ -70,7 +70,7 @@ class Loss:
 def measure(boosters: Sequence[str], rules: Sequence[str], data: Path, folder: Path) -> list[Loss]:
     """Do all jobs, those of a booster one after the other in one process of its environment, without a sandbox."""
     from assay.frameworks.envs import environment_of
-    from assay.frameworks.spec import find_framework
+    from assay.frameworks.find import find_framework
     from assay.settings import Settings
 
     settings = Settings.from_environment()

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.frameworks.envs import environment_folder, environment_of, read_ready
-from assay.frameworks.spec import FrameworkSpec, builtin_names, find_framework
+from assay.frameworks.find import builtin_names, find_framework
+from assay.frameworks.spec import FrameworkSpec
 from assay.settings import Settings
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "data" / "frameworks.json"

@@ -17,7 +17,7 @@ def make_plan() -> tuple[object, int]:
     from dataclasses import replace
 
     from assay.data.task import Column, Fold, Task, TaskRequest
-    from assay.frameworks.spec import find_framework
+    from assay.frameworks.find import find_framework
     from assay.jobs.constraint import parse_constraint
     from assay.jobs.plan import plan_jobs
 

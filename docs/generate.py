@@ -348,7 +348,7 @@ def _checks() -> dict[str, str]:
 
 def _oof() -> str:
     """Return the table of who leaves out-of-fold predictions, and why others do not, as their source code says."""
-    from assay.frameworks.spec import find_framework
+    from assay.frameworks.find import find_framework
 
     looked_at = json.loads((DOCS / "data" / "oof.json").read_text(encoding="utf-8"))
     rows = []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.frameworks.spec import builtin_names, find_framework
+from assay.frameworks.find import builtin_names, find_framework
 from assay.frameworks.toml import FrameworkFile
 from assay.jobs.constraint import KNOWN
 from assay.metrics import BUILTIN

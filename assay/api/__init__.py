@@ -17,7 +17,7 @@ from assay.api.flow import (
 )
 from assay.api.interval import interval, open_search
 from assay.api.report import make_parts, make_report, write_report
-from assay.frameworks.spec import find_frameworks
+from assay.frameworks.find import find_frameworks
 
 __all__ = [
     "Analysis",

@@ -9,7 +9,8 @@ from typing import Any
 from assay.analysis.compare import Comparison, Side, compare_sides
 from assay.api.flow import count_stale, match_store
 from assay.errors import ConfigError
-from assay.frameworks.spec import FrameworkSpec, find_framework, find_frameworks
+from assay.frameworks.find import find_framework, find_frameworks
+from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.job import Job
 from assay.jobs.plan import Plan
 from assay.jobs.row import Row

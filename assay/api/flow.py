@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from assay.data.resolve import broken, resolve
 from assay.data.task import Task
 from assay.errors import ConfigError, DataError
-from assay.frameworks.spec import FrameworkSpec, find_frameworks
+from assay.frameworks.find import find_frameworks
+from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import Constraint, read_constraint
 from assay.jobs.job import DEFAULT_SEED
 from assay.jobs.plan import Plan, plan_jobs, with_earlier_digests
@@ -26,8 +27,9 @@ from assay.runs.place import Place
 from assay.runs.run import Event, Run, RunOptions
 from assay.settings import Settings
 from assay.store.store import Store
+from assay.suites.find import find_suite
 from assay.suites.select import Selection, preselect, select
-from assay.suites.suite import Suite, find_suite
+from assay.suites.suite import Suite
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -48,7 +48,7 @@ def check(
       assay framework check ./my_framework --keep looks
       assay framework check flaml gama --constraint 1m1c --json > checks.json
     """
-    from assay.frameworks.spec import find_frameworks
+    from assay.frameworks.find import find_frameworks
     from assay.testing import check_framework
     from assay.testing.tasks import choose_tasks
 

@@ -43,7 +43,7 @@ def list_(json: Json = False) -> None:
     Example:
       assay framework list
     """
-    from assay.frameworks.spec import list_frameworks
+    from assay.frameworks.find import list_frameworks
 
     specs = list_frameworks()
     if json:
@@ -70,7 +70,7 @@ def show(name: Name, json: Json = False) -> None:
     """
     from dataclasses import asdict
 
-    from assay.frameworks.spec import find_framework
+    from assay.frameworks.find import find_framework
 
     said = {**asdict(find_framework(name)), "digest": find_framework(name).digest()}
     if json:
@@ -117,7 +117,7 @@ def install(
       assay framework install ./my_framework --rebuild
     """
     from assay.errors import UserError
-    from assay.frameworks.spec import find_frameworks
+    from assay.frameworks.find import find_frameworks
     from assay.settings import Settings
 
     settings = Settings.from_environment()
@@ -186,8 +186,8 @@ def lock(
       assay framework lock flaml
       assay framework lock flaml:latest --to ./my_flaml
     """
-    from assay.frameworks.locks import make_lock
-    from assay.frameworks.spec import find_framework
+    from assay.frameworks.find import find_framework
+    from assay.frameworks.make_lock import make_lock
     from assay.frameworks.template import write_lock
     from assay.settings import Settings
 

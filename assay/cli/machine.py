@@ -52,8 +52,8 @@ def doctor(json: Json = False) -> None:
 def _examine() -> dict[str, Any]:
     from assay.errors import NotInstalled
     from assay.frameworks.envs import environment_of
+    from assay.frameworks.find import list_frameworks
     from assay.frameworks.pythons import interpreters
-    from assay.frameworks.spec import list_frameworks
     from assay.jobs.constraint import Constraint
     from assay.runs.machine import choose_tier, memory_share_mb, strict_problem, this_machine
     from assay.runs.sandbox.landlock import abi

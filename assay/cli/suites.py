@@ -48,7 +48,7 @@ def list_(json: Json = False) -> None:
       assay suite list
     """
     from assay.settings import Settings
-    from assay.suites.suite import find_suite, list_suites
+    from assay.suites.find import find_suite, list_suites
 
     found = [find_suite(name, Settings.from_environment()) for name in list_suites()]
     if json:

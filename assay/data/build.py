@@ -12,7 +12,7 @@ from assay.data.digest import digest_table
 from assay.data.facts import compute_facts
 from assay.data.infer import infer_table
 from assay.data.raw import TypedColumn, with_sorted_labels
-from assay.data.sources import Loaded
+from assay.data.source import Loaded
 from assay.data.split_spec import SplitSpec, parse_split
 from assay.data.splits import Splits, Strata
 from assay.data.table import Array, Table, missing_mask

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.data.raw import RawTable, StringColumn
-from assay.data.sources import Loaded
+from assay.data.source import Loaded
 from assay.data.task import TaskRequest
 from assay.errors import ConfigError, NotInstalled
 from assay.plugins import suggest

@@ -17,7 +17,7 @@ from assay.data.archive import gunzip, unpack
 from assay.data.csv_options import CsvOptions, parse_csv_options
 from assay.data.formats import FORMATS, format_of, is_archive, read_table_file, stem_of
 from assay.data.raw import RawTable, stack
-from assay.data.sources import Loaded
+from assay.data.source import Loaded
 from assay.data.splits import SplitFold, Splits
 from assay.data.task import TaskRequest
 from assay.errors import DataError

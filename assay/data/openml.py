@@ -15,7 +15,7 @@ from assay.data.formats import read_table_file
 from assay.data.openml_client import SERVERS, OpenMLCache
 from assay.data.raw import RawTable, TypedColumn
 from assay.data.read_arff import read_arff
-from assay.data.sources import Loaded
+from assay.data.source import Loaded
 from assay.data.splits import SplitFold, Splits
 from assay.data.task import TaskRequest
 from assay.errors import ConfigError, DataError

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from assay.data.sources import Loaded, find_source
+from assay.data.source import Loaded
+from assay.data.sources import find_source
 from assay.data.task import Fold, Task, TaskRequest
 from assay.errors import ConfigError, DataError
 from assay.metrics import default_metrics

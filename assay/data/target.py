@@ -12,7 +12,7 @@ import numpy as np
 from assay.data.infer import labels_of
 from assay.data.parse import sort_labels
 from assay.data.raw import TypedColumn
-from assay.data.sources import Loaded
+from assay.data.source import Loaded
 from assay.data.table import Array
 from assay.data.task import Column, TaskRequest
 from assay.errors import ConfigError, DataError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.errors import UserError
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 from assay.jobs.row import Row
 
 __all__ = ["NO_OOF", "why_no_oof"]

@@ -89,7 +89,7 @@ def check_framework(
         keep: a new folder for the tables and stores, which are thrown away otherwise.
         tell: called when one of its jobs starts and when it has its row.
     """
-    from assay.frameworks.spec import find_framework
+    from assay.frameworks.find import find_framework
 
     spec = find_framework(framework) if isinstance(framework, str) else framework
     with _folder(keep) as name:
@@ -156,7 +156,7 @@ class _Run:
 
     def compare(self, spec: FrameworkSpec, trials: Sequence[Trial]) -> list[Trial]:
         """Put beside the trials what they are compared with: the constant predictor, and a second run."""
-        from assay.frameworks.spec import find_framework
+        from assay.frameworks.find import find_framework
 
         constant = {} if spec.role == "constant" else self._rerun(find_framework("constant"), "constant")
         again = self._rerun(spec, "again") if spec.stops_by == "count" else {}

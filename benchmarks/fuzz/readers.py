@@ -24,8 +24,8 @@ from assay.data.task import TaskRequest
 from assay.errors import UserError
 from assay.files import write_json
 from assay.frameworks.envs import environment_of
+from assay.frameworks.find import find_framework
 from assay.frameworks.locks import find_set
-from assay.frameworks.spec import find_framework
 from assay.jobs.circumstances import Circumstances, Machine
 from assay.jobs.constraint import parse_constraint, read_constraint
 from assay.jobs.job import Job, JobGroup
@@ -43,7 +43,8 @@ from assay.runs.launch import Launch
 from assay.runs.shell import pack
 from assay.settings import Settings
 from assay.store.store import Store
-from assay.suites.suite import Suite, read_suite
+from assay.suites.find import read_suite
+from assay.suites.suite import Suite
 from assay.uncertainty.result import Options
 
 TABLE = "x,z,flag,size\n" + "".join(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.model_bounds import share_inside
-from assay.frameworks.spec import builtin_names, find_framework
+from assay.frameworks.find import builtin_names, find_framework
 from assay.results.prediction_matrix import check_predictions
 from assay.uncertainty.models import ModelBound, bound_models
 from assay.uncertainty.result import Options

@@ -13,7 +13,7 @@ from assay.data.formats import read_table_file
 from assay.data.infer import infer_table
 from assay.data.table_file import load_table, save_table
 from assay.errors import UserError
-from assay.suites.suite import read_suite
+from assay.suites.find import read_suite
 
 quick = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 cell = st.sampled_from(

@@ -8,7 +8,8 @@ import pytest
 
 from assay.data.raw import RawTable, StringColumn, TypedColumn
 from assay.data.resolve import load, resolve
-from assay.data.sources import Loaded, Source, find_source
+from assay.data.source import Loaded, Source
+from assay.data.sources import find_source
 from assay.data.task import Column, TaskRequest
 from assay.errors import ConfigError, DataError
 from assay.settings import Settings

@@ -17,8 +17,9 @@ import pytest
 from assay.data.table import MISSING_DATE, Table
 from assay.data.task import Column, Fold, Task, TaskRequest
 from assay.frameworks import child
+from assay.frameworks.find import find_framework
 from assay.frameworks.fold_files import file_name, write_rows
-from assay.frameworks.spec import FrameworkSpec, find_framework
+from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import parse_constraint
 from assay.jobs.job import JobGroup
 from assay.runs.prepare import Resources, describe_job

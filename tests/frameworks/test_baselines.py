@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from assay.frameworks import child
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 
 SEEDED = ["decision_tree", "hist_gradient_boosting", "linear", "random_forest", "tuned_random_forest"]
 

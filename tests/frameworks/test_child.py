@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assay.frameworks.find import builtin_names, find_framework
 from assay.frameworks.predictions import Asked, BadPredictions, read_predictions
-from assay.frameworks.spec import builtin_names, find_framework
 
 FRAMEWORKS = Path(find_framework("constant").folder).parent
 FEW = {"random_forest": {"n_estimators": 20}, "tuned_random_forest": {"n_estimators": 20, "_tuning_trees": 5}}

@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import NotInstalled
 from assay.frameworks.envs import environment_folder, environment_of, lock_digest
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 from assay.settings import Settings
 
 

@@ -14,9 +14,10 @@ import pytest
 
 from assay.errors import NotInstalled
 from assay.frameworks.envs import Environment, environment_folder, environment_of, read_ready
+from assay.frameworks.find import find_framework
 from assay.frameworks.install import build_environment, hold_environment, install_environ
 from assay.frameworks.pythons import interpreters
-from assay.frameworks.spec import FrameworkSpec, find_framework
+from assay.frameworks.spec import FrameworkSpec
 from assay.settings import Settings
 
 
@@ -164,7 +165,7 @@ import signal
 import sys
 from pathlib import Path
 from assay.frameworks.install import build_environment
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 from assay.settings import Settings
 signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background it is ignored
 settings = Settings(cache=Path(sys.argv[2]), state=Path(sys.argv[2]), offline=True)

@@ -8,8 +8,9 @@ import pytest
 
 from assay.errors import ConfigError, NotInstalled
 from assay.frameworks import locks
-from assay.frameworks.locks import find_set, find_version, locked_versions, make_lock, set_names
-from assay.frameworks.spec import builtin_names, find_framework, find_frameworks
+from assay.frameworks.find import builtin_names, find_framework, find_frameworks
+from assay.frameworks.locks import find_set, find_version, locked_versions, set_names
+from assay.frameworks.make_lock import make_lock
 from assay.settings import Settings
 
 OWN = 'name = "mine"\nversion = "1.9"\nenvironment = "own"\nrequires = ["tiny-thing=={version}"]\n'

@@ -15,7 +15,8 @@ from assay import api
 from assay.data.task import TaskRequest
 from assay.errors import NotInstalled
 from assay.frameworks.envs import environment_of
-from assay.frameworks.spec import FrameworkSpec, find_framework
+from assay.frameworks.find import find_framework
+from assay.frameworks.spec import FrameworkSpec
 from assay.runs.executors.local import Local
 from assay.settings import Settings
 from assay.store.store import Store

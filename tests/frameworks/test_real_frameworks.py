@@ -12,9 +12,9 @@ from assay import Local, Store, Suite, plan, run
 from assay.data.task import TaskRequest
 from assay.files import read_json
 from assay.frameworks.envs import environment_folder, environment_of
+from assay.frameworks.find import find_framework
 from assay.frameworks.install import build_environment
 from assay.frameworks.pythons import interpreters
-from assay.frameworks.spec import find_framework
 from assay.results.matrices import read_job_matrices
 from assay.settings import Settings
 

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 
 SIMPLE = """
 def fit(train, budget, params):

@@ -7,13 +7,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError
-from assay.frameworks.spec import (
-    FrameworkSpec,
-    builtin_names,
-    find_framework,
-    find_frameworks,
-    list_frameworks,
-)
+from assay.frameworks.find import builtin_names, find_framework, find_frameworks, list_frameworks
+from assay.frameworks.spec import FrameworkSpec
 
 Write = Callable[..., Path]
 BASELINES = [

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from assay.errors import ConfigError
-from assay.frameworks.spec import FrameworkSpec, Recipe, find_framework
+from assay.frameworks.find import find_framework
+from assay.frameworks.spec import FrameworkSpec, Recipe
 from assay.frameworks.template import write_lock
 from assay.frameworks.toml import FrameworkFile, read_folder
 

@@ -14,7 +14,7 @@ import pytest
 from assay import api
 from assay.data.task import TaskRequest
 from assay.files import write_json
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 from assay.jobs.constraint import parse_constraint
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job, JobGroup

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay import api
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 from assay.runs.applicable import with_known_types
 from assay.runs.machine import choose_tier
 from assay.settings import Settings

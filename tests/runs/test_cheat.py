@@ -16,7 +16,7 @@ import pytest
 from assay import api
 from assay.data.task import TaskRequest
 from assay.files import read_json
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 from assay.runs.executors.local import Local
 from assay.runs.sandbox.spawn import drop_capabilities
 from assay.settings import Settings

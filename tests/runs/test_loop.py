@@ -21,7 +21,7 @@ from assay.data.resolve import broken
 from assay.data.task import TaskRequest
 from assay.errors import StoreError
 from assay.files import read_json, write_json
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 from assay.jobs.circumstances import Circumstances
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job

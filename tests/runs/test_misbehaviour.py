@@ -17,7 +17,7 @@ import pytest
 from assay import api
 from assay.data.task import TaskRequest
 from assay.files import Walk, read_json, remove_tree
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 from assay.jobs.constraint import Constraint
 from assay.runs.executors.local import Local
 from assay.runs.sandbox.cgroup import ROOT

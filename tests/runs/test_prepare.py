@@ -14,7 +14,7 @@ from assay import api
 from assay.data.task import Task, TaskRequest
 from assay.errors import InternalError
 from assay.files import read_json
-from assay.frameworks.spec import find_framework
+from assay.frameworks.find import find_framework
 from assay.jobs.constraint import LIMITED, parse_constraint
 from assay.jobs.folder import StoreFolder
 from assay.jobs.job import JobGroup

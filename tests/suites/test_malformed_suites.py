@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError
-from assay.suites.suite import read_suite
+from assay.suites.find import read_suite
 
 ONE = "tasks:\n  - name: adult\n    file: adult.csv\n"
 

@@ -10,7 +10,8 @@ from assay.data.resolve import resolve
 from assay.data.task import TaskRequest
 from assay.errors import ConfigError
 from assay.settings import Settings
-from assay.suites.suite import Suite, find_suite, list_suites, read_suite
+from assay.suites.find import find_suite, list_suites, read_suite
+from assay.suites.suite import Suite
 
 Write = Callable[[str, str], Path]
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "openml" / "suites"

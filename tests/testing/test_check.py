@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError
-from assay.frameworks.spec import builtin_names, find_framework
+from assay.frameworks.find import builtin_names, find_framework
 from assay.frameworks.template import write_template
 from assay.testing import Check, check_framework
 from assay.testing.tasks import TASKS
