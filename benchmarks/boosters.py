@@ -142,6 +142,7 @@ def lay_out(
     from assay.jobs.constraint import read_constraint
     from assay.jobs.folder import write_json
     from assay.jobs.plan import plan_jobs
+    from assay.runs.place import Share
     from assay.runs.prepare import Resources, describe_job
 
     rows = load(task, settings)
@@ -151,7 +152,7 @@ def lay_out(
         for job in plan_jobs([task], [own], read_constraint(CONSTRAINT, {}, "boosters"), SEEDS).jobs:
             place = folder / spec.name / task.name / rule.replace(" ", "_") / str(job.fold)
             (place / "out").mkdir(parents=True)
-            said = describe_job(job, task, own, Resources((0,), 4000, "plain"))
+            said = describe_job(job, task, own, Resources(Share(cores=1, memory_mb=4000), "plain"))
             write_json(place / "job.json", {**said, "batch_sizes": []})
             fold = fold_data(rows, task, (job.repeat, job.fold))
             for part, table, y in (("train", fold.train, fold.y_train), ("test", fold.test, None)):

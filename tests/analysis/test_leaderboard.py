@@ -14,21 +14,22 @@ from assay.analysis import leaderboard
 from assay.analysis.leaderboard import Leaderboard
 from assay.analysis.pairwise import compare_pairwise
 from assay.analysis.trust import trust
-from assay.results.scores import scores_table
+from assay.jobs.row import Row
+from assay.results.scores import long_rows, scores_table
 
 
-def make_leaderboard(rows: Sequence[dict[str, Any]], include_excluded: bool = False) -> Leaderboard:
+def make_leaderboard(rows: Sequence[Row], include_excluded: bool = False) -> Leaderboard:
     """Return the leaderboard of results rows."""
     return leaderboard.make_leaderboard(
         scores_table(rows), np.random.default_rng(0), include_excluded=include_excluded
     )
 
 
-def row(framework: str, task: str, score: float | None, **changed: Any) -> dict[str, Any]:
+def row(framework: str, task: str, score: float | None, **changed: Any) -> Row:
     """Return a results row; without a score it failed."""
     metric = changed.get("metric", "auc")
-    return {
-        "key": "",
+    columns = {
+        "key": "k",
         "attempt": 1,
         "task_id": task,
         "type": "binary",
@@ -64,8 +65,13 @@ def row(framework: str, task: str, score: float | None, **changed: Any) -> dict[
         "blindness": "enforced",
         "contended": False,
         "start": "cold",
+        "started_at": "",
+        "framework_digest": "",
+        "fold_digest": "",
+        "predictions_digest": "",
         **changed,
     }
+    return Row(**columns)
 
 
 def ranks(board: Leaderboard) -> dict[str, float | None]:
@@ -205,7 +211,7 @@ def test_mixed_tiers_are_warned_of_and_counted_in_the_trust_line() -> None:
     ]
     board = make_leaderboard(rows)
     assert any("tiers are mixed" in warning for warning in board.notes)
-    assert board.trust == trust(rows)
+    assert board.trust == trust(long_rows(rows))
     assert "plain (1), strict (1)" in board.trust and "convention (1), enforced (1)" in board.trust
     assert "contended 1 of 2" in board.trust and "start cold" in board.trust
     assert trust([]) == "no rows"

@@ -10,6 +10,7 @@ import pytest
 
 from assay.analysis.model_bounds import share_inside
 from assay.frameworks.find import builtin_names, find_framework
+from assay.jobs.row import Row
 from assay.results.prediction_matrix import check_predictions
 from assay.uncertainty.models import ModelBound, bound_models
 from assay.uncertainty.result import Options
@@ -115,8 +116,17 @@ def test_a_tuned_forest_leaves_the_predictions_of_every_value(assay: Assay) -> N
     assert any("constant (1)" in note for note in found["warnings"])
 
 
-def row(score: float = 0.99) -> dict:
-    return {"framework": "f", "task": "t", "repeat": 0, "fold": 0, "metric": "auc", "score": score}
+def row(score: float | None = 0.99, metric: str = "auc") -> Row:
+    written = json.loads((Path(__file__).parents[2] / "benchmarks" / "row.json").read_text())
+    changed = {"key": "k", "metric": metric, "score": score, "scores": {}, "higher_is_better": {}}
+    return Row.from_json({**written, **changed})
+
+
+def test_a_job_whose_metric_has_no_value_has_no_bound() -> None:
+    y = np.arange(80) % 2
+    data = check_predictions(y, np.random.default_rng(0).random((80, 3)))
+    assert bound_models(row(), data, "", Options()) is not None
+    assert bound_models(row(None), data, "", Options()) is None
 
 
 def test_only_the_same_model_is_compared_with_its_test_score() -> None:
@@ -132,8 +142,6 @@ def test_only_the_same_model_is_compared_with_its_test_score() -> None:
     alone = bound_models(row(), check_predictions(y, values[:, :1], names=["a"]), "", Options())
     assert isinstance(alone, ModelBound) and alone.is_same, "who left one model predicts with it"
     assert (
-        bound_models(
-            {**row(), "metric": "rmse"}, check_predictions(np.where(y, "yes", "no"), values), "", Options()
-        )
+        bound_models(row(metric="rmse"), check_predictions(np.where(y, "yes", "no"), values), "", Options())
         is None
     )

@@ -64,7 +64,8 @@ def make_event(kind: str, key: str = "k1", **row: Any) -> Event:
     job: Any = SimpleNamespace(
         key=key, framework="tree", task="iris", fold=2, repeat=1, constraint=SimpleNamespace(cores=4, gpus=0)
     )
-    return Event(kind, job, row)
+    result: Any = SimpleNamespace(**row) if row else None
+    return Event(kind, job, result)
 
 
 def make_progress(total: int, done: set[str] = frozenset(), quiet: bool = False) -> Progress:  # type: ignore[assignment]

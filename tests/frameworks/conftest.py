@@ -22,6 +22,7 @@ from assay.frameworks.fold_files import file_name, write_rows
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import parse_constraint
 from assay.jobs.job import JobGroup
+from assay.runs.place import Share
 from assay.runs.prepare import Resources, describe_job
 from assay.settings import Settings
 
@@ -117,7 +118,7 @@ def build_job(tmp_path: Path) -> Callable[..., Path]:
         (folder / "out").mkdir(parents=True)
         spec = find_framework("constant")
         job = JobGroup(spec, sample.task, parse_constraint("30s1c"), 0).job(sample.task.folds[0])
-        described = describe_job(job, sample.task, spec, Resources((0,), 2048, "plain"))
+        described = describe_job(job, sample.task, spec, Resources(Share(cores=1, memory_mb=2048), "plain"))
         described.update({"format": form, "batch_sizes": [1, 3], **said})
         (folder / "job.json").write_text(json.dumps(described), encoding="utf-8")
         for part, rows, y in (("train", sample.train, sample.y_train), ("test", sample.test, None)):

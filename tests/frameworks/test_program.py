@@ -95,7 +95,7 @@ def test_ranger_learns_and_times_its_inference(tmp_path: Path, shared_settings: 
     for task, higher in (("breast_cancer", True), ("iris", False), ("diabetes", False)):
         row, constant = rows["ranger", task], rows["constant", task]
         assert row.status == "ok", row.message
-        assert (row.score > constant["score"]) == higher and row.score != constant["score"]
+        assert (row.score > constant.score) == higher and row.score != constant.score
         assert row.models_count == 1 and set(row.inference_s) == set(constant["inference_s"])
 
 

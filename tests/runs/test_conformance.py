@@ -59,6 +59,6 @@ def test_the_flow_runs_on_an_awkward_executor_and_survives_the_loss_of_a_worker(
     local = Store(tmp_path / "local")
     api.run(jobs, local, Local(2), settings=shared_settings)
     same = ("key", "status", "predictions_digest", "score", "fold_digest", "framework_digest", "enforcement")
-    assert [[row[name] for name in same] for row in rows] == [
-        [row[name] for name in same] for row in local.rows()
+    assert [[getattr(row, name) for name in same] for row in rows] == [
+        [getattr(row, name) for name in same] for row in local.rows()
     ]

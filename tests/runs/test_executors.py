@@ -113,5 +113,5 @@ def test_a_plug_in_of_one_file_runs_jobs_from_the_command_line(
     )
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
-    assert row.status == "ok"
-    assert (tmp_path / "submitted").read_text() == f"{row.key} 1\n"
+    assert row["status"] == "ok"
+    assert (tmp_path / "submitted").read_text() == f"{row['key']} 1\n"
