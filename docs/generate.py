@@ -290,15 +290,15 @@ one. Its name is `Name`, its version the digest of the file, its parameters what
 
 def frameworks() -> dict[str, str]:
     """Return the page of all built-in frameworks."""
-    from assay.frameworks import spec
+    from assay.frameworks import find
     from assay.frameworks.locks import set_names
 
     rows: dict[str, list[tuple[str, ...]]] = {"assay": [], "own": [], "none": []}
     params = []
-    for name in spec.builtin_names():
-        said = _toml(spec.HERE / name)
-        found = spec.find_framework(name)
-        own = said if not found.extends else {**_toml(spec.HERE / found.extends), **said}
+    for name in find.builtin_names():
+        said = _toml(find.HERE / name)
+        found = find.find_framework(name)
+        own = said if not found.extends else {**_toml(find.HERE / found.extends), **said}
         version = f"that of {own['version_of']}" if "version_of" in own else own.get("version", "0")
         what = said.get("description", "")
         mark = {"marked": " †", "excluded": " ††"}.get(found.meta_learning, "")

@@ -166,7 +166,7 @@ def read_child(root: Path, damaged: Path) -> None:
         assert sorted(row.key for row in rows) == sorted(job.key for job in _jobs(root))
         rescore(store.folder, rows, ["acc", "rmse"])
         for _, matrix, _ in read_job_matrices(store.folder, rows):
-            assert len(matrix.y) == len(matrix.values)
+            assert all(len(values) == matrix.n_rows for values in matrix.values)
         for row, trace in read_traces(store.folder, rows):
             best_so_far(row.framework, row.task, trace)
         if zlib.crc32(str(rows[0].predictions_digest).encode() + damaged.name.encode()) % 8 == 0:

@@ -96,7 +96,7 @@ def test_ranger_learns_and_times_its_inference(tmp_path: Path, shared_settings: 
         row, constant = rows["ranger", task], rows["constant", task]
         assert row.status == "ok", row.message
         assert (row.score > constant.score) == higher and row.score != constant.score
-        assert row.models_count == 1 and set(row.inference_s) == set(constant["inference_s"])
+        assert row.models_count == 1 and set(row.inference_s) == set(constant.inference_s)
 
 
 def test_an_r_package_of_another_version_or_none_is_a_matter_of_setup(
