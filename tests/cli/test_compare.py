@@ -143,7 +143,7 @@ ONE = ["bundled", "10s1c", "-t", "iris", "-f", "0"]
         (["linear", "constant", *ONE, "--fail-if-worse", "-0.01"], "--fail-if-worse -0.01"),
         (["linear", "constant", *ONE, "--fail-if-worse", "inf"], "--fail-if-worse inf"),
         (["linear", "constant", *ONE, "--confidence", "95"], "--confidence 95"),
-        (["linear", "constant", *ONE, "--set", "flaml.a=1"], "'flaml', which is not run"),
+        (["linear", "constant", *ONE, "--set", "flaml.a=1"], "'flaml', which is not part of this run"),
         (["linear", "constant", *ONE, "--tier", "strong"], "--tier strong"),
         (["./binary", "constant", *ONE], "No task is of a type that both binary 1 and constant 1 do"),
     ],

@@ -61,7 +61,7 @@ def test_one_that_cannot_be_installed_does_not_keep_the_others(
     said = assay("framework", "install", "./bad", "./mine")
     assert said.code == 1 and "mine 1.9 is ready" in said.out
     assert "bad 1: The environment of bad 1 could not be built" in said.err and "gone-thing" in said.err
-    assert "When that is mended: assay framework install" in said.err
+    assert "When that is fixed, run: assay framework install" in said.err
     (bad / "locks" / "1.txt").write_text("tiny-thing==1.0\n")
     assert assay("framework", "install", "./bad").code == 0
 

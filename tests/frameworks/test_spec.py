@@ -146,7 +146,7 @@ def test_list_of_frameworks_takes_settings_by_name() -> None:
         (
             "constant",
             {"constnat": {"a": 1}},
-            "framework 'constnat', which is not run. Did you mean 'constant'?",
+            "'constnat', which is not part of this run. Did you mean 'constant'?",
         ),
         ("constant", {"constant": {"a": float("nan")}}, "is not plain JSON"),
         ("constant", {"constant": {"a": {1, 2}}}, "is not plain JSON"),
@@ -228,7 +228,7 @@ def test_framework_of_an_installed_package_is_found(install: Callable[..., Path]
 def test_broken_package_is_named(install: Callable[..., Path], value: str) -> None:
     install(value, "NUMBER = 3\n")
     with pytest.raises(
-        ConfigError, match=f"'plugged = {value}' of an installed package cannot be used.*Mend or uninstall"
+        ConfigError, match=f"'plugged = {value}' of an installed package cannot be used.*Fix or uninstall"
     ):
         find_framework("plugged")
 
