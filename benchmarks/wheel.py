@@ -14,6 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from assay.frameworks.pythons import interpreters
+
 ROOT = Path(__file__).resolve().parents[1]
 # Python, and how its packages are chosen. The lowest versions have no wheels for the newest Python.
 ENVIRONMENTS = (("3.11", "highest"), ("3.13", "highest"), ("3.11", "lowest-direct"))
@@ -56,7 +58,7 @@ def build_wheel(folder: Path) -> Path:
 def test(wheel: Path, folder: Path, python: str, resolution: str, words: list[str]) -> int:
     """Install the wheel and run the tests beside it, where no checkout can be imported by accident."""
     venv = folder / "venv"
-    uv("venv", "--quiet", "--python", python, str(venv))
+    uv("venv", "--quiet", "--python", str(interpreters().get(python, python)), str(venv))
     install = ("pip", "install", "--quiet", "--compile-bytecode", "--python", str(venv / "bin/python"))
     # The tests' own tools are free to be new; the lowest versions are those of the package.
     lowest = ("--resolution", resolution)
@@ -85,7 +87,8 @@ def test(wheel: Path, folder: Path, python: str, resolution: str, words: list[st
         (folder / "shared").symlink_to(shared)
     environ = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
     environ["PATH"] = f"{venv / 'bin'}:{environ['PATH']}"
-    command = [str(venv / "bin/python"), "-m", "pytest", "-m", ABOUT_THE_CHECKOUT, *words]
+    workers = ["-n", "2", "--dist", "worksteal"]
+    command = [str(venv / "bin/python"), "-m", "pytest", "-m", ABOUT_THE_CHECKOUT, *workers, *words]
     return subprocess.run(command, cwd=copy, env=environ, check=False).returncode
 
 

@@ -175,7 +175,10 @@ class Pairwise(AnalysisRecord):
         """Return Elo with its intervals as a figure."""
         from assay.drawing import Drawing, rows_size
 
-        return Drawing(*rows_size(len(self.frameworks)), self._draw_elo, flag=flag, on_page=on_page)
+        # Who wins or loses every comparison has no finite strength; a figure of such frameworks alone would be empty.
+        empty = "" if np.isfinite(self.elo).any() else "No framework has a finite Elo"
+        size = rows_size(len(self.frameworks))
+        return Drawing(*size, self._draw_elo, flag=flag, on_page=on_page and not empty, empty=empty)
 
     def methods(self) -> tuple[tuple[str, str], ...]:
         """Say which model Elo is from, and how many draws the intervals."""

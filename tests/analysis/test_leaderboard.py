@@ -370,3 +370,14 @@ def test_results_of_others_have_no_conditions_and_say_so() -> None:
     assert (
         make_leaderboard([foreign]).trust == "not known: these are results of others (AMLB's results, x.csv)"
     )
+
+
+def test_where_no_elo_is_finite_there_is_no_figure_of_it() -> None:
+    rows = [row(name, f"t{j}", score) for j in range(6) for name, score in (("a", 0.9), ("b", 0.1))]
+    board = make_leaderboard(rows)
+    assert all(standing.elo in (np.inf, -np.inf) for standing in board.standings)
+    (drawing,) = board.drawings()
+    assert drawing.empty == "No framework has a finite Elo" and not drawing.on_page
+    rows += [row("a", "t6", 0.1), row("b", "t6", 0.9)]
+    (drawing,) = make_leaderboard(rows).drawings()
+    assert drawing.empty == "" and drawing.on_page
