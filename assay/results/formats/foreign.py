@@ -23,7 +23,7 @@ from assay.results.formats.published import amlb_base
 from assay.results.formats.read_table import read_frame
 from assay.results.roles import role_by_name, role_in_scores
 from assay.results.scored import Scores
-from assay.results.scores import COLUMNS
+from assay.results.scores import COLUMNS, check_scores
 
 __all__ = ["read_scores"]
 
@@ -90,6 +90,7 @@ def read_scores(path: Path) -> Scores:
     table, again = _without_duplicates(table)
     origin = f"{kind}, {path.name}"
     table["origin"] = table["origin"].fillna("").replace("", origin)
+    check_scores(table, str(path))
     return Scores(table, properties, origin, _inference(frame), (*notes, *again))
 
 
