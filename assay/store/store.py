@@ -212,8 +212,8 @@ class Store:
                         raise ValueError
                     rows.append(row)
             except (ValueError, TypeError):
-                key, problem = next((key, problem) for key, row, problem in self.check_rows() if row is None)
-                raise self._damaged(f"in the row of {key}, {problem}") from None
+                damaged = (f"{key}, {problem}" for key, row, problem in self.check_rows() if row is None)
+                raise self._damaged(f"in the row of {next(damaged, 'a job')}") from None
             return sorted(rows, key=attrgetter("task", "repeat", "fold", "framework", "key"))
 
     def check_rows(self) -> Iterator[tuple[str, Row | None, str]]:
