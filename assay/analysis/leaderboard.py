@@ -78,7 +78,7 @@ class Leaderboard(AnalysisRecord):
         return as_json(values)  # type: ignore[no-any-return]
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
-        """Return the standings and, where there are few tasks, the mean of each one's metric."""
+        """Return the standings and, where there are few tasks, the mean score on each task."""
         standings = TextTable(*self._standings_table(medium))
         heads, means = self.means()
         if not heads or medium.name != "terminal":

@@ -63,6 +63,7 @@ def export(model, train):
     order, runs = np.argsort(rows), Path(automl.automl_._backend.get_runs_directory())
     is_whole = np.array_equal(rows[order], np.arange(train.n_rows))
     files = sorted(runs.glob("*/predictions_ensemble_*.npy")) if is_whole else []
+    # auto-sklearn pickles these arrays itself. They are read where they were written, inside the sandbox.
     held_out = ((name(path.parent), np.load(str(path), allow_pickle=True)[order]) for path in files)
     is_written = train.write_oof(
         (run, Prediction(probabilities=said, classes=classes(automl)) if is_classification else said.ravel())
