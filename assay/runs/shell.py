@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import stat
 import subprocess
 import tarfile
@@ -45,7 +46,7 @@ def shell(folder: AttemptFolder, scratch: Path, command: tuple[str, ...] = ()) -
         w for w in bubblewrap_arguments(launch, scratch, 2) if w not in ("--new-session", "--die-with-parent")
     ]
     hint = f"The job ran: {' '.join(inside(launch))}"
-    argv = list(command) or ["/bin/sh", "-c", f"echo '{hint}'; exec /bin/sh -i"]
+    argv = list(command) or ["/bin/sh", "-c", f"echo {shlex.quote(hint)}; exec /bin/sh -i"]
     reader, writer = os.pipe()
     os.write(writer, b"".join(word.encode() + b"\0" for word in words))
     os.close(writer)
