@@ -21,12 +21,14 @@ from assay.cli.output import (
     say,
     seconds,
     short,
+    space,
 )
 from assay.errors import ConfigError
 from assay.files import read_tail
 
 if TYPE_CHECKING:
     from assay.jobs.row import Row
+    from assay.store.size import StoreSize
 
 __all__ = ["register"]
 
@@ -45,15 +47,21 @@ def status(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the progress of a run: jobs done, running and failed, by kind.
+    """Show the progress of a run: jobs done, running and failed, by kind; and the size of the store.
+
+    Of a large store the size is an estimate from some of its jobs. It is not shown with --watch.
 
     \b
     Example:
       assay status --watch
     """
+    from assay.store.size import measure_store
+
     opened = open_store(store)
     if json:
-        print_json({"counts": opened.counts(), "running": [key for key, _ in opened.running()]})
+        running_keys = [key for key, _ in opened.running()]
+        size = measure_store(opened).to_json()
+        print_json({"counts": opened.counts(), "running": running_keys, "size": size})
         return
     while True:
         counts = opened.counts()
@@ -67,9 +75,18 @@ def status(
         say(f"{store}: " + " · ".join(parts), flush=True)
         for key, folder in running:
             say(f"  {key[:10]} attempt {folder.number}: {_last_line(folder.log)}")
+        if not watch:
+            _print_size(measure_store(opened))
         if not watch or not (waiting or running):
             return
         time.sleep(1.0)
+
+
+def _print_size(size: StoreSize) -> None:
+    about = "about " if size.is_estimate else ""
+    sampled = f" (estimated from {size.measured_jobs} of {size.jobs} jobs)" if size.is_estimate else ""
+    prunable = f"; `assay store prune` can free {about}{space(size.prunable_bytes)}"
+    say(f"size: {about}{space(size.bytes)}{prunable if size.prunable_bytes else ''}{sampled}")
 
 
 def _last_line(path: Path) -> str:
@@ -119,7 +136,7 @@ def results(
         raise ConfigError(f"--format {format}: choose table, csv or json.")
 
 
-def _line(row: Row) -> list[Any]:
+def _line(row: Row) -> list[object]:
     fold = row.fold if not row.repeat else f"{row.repeat}.{row.fold}"
     memory = f"{row.peak_memory_mb:.0f} MB"
     message = short(row.message)

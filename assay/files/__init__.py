@@ -18,7 +18,7 @@ from assay.files.read import (
 )
 from assay.files.records import make_record
 from assay.files.tree import Found, Measure, Walk, copy_tree, has_link, remove_tree
-from assay.files.write import replace_file, write_json, write_replace
+from assay.files.write import make_folder, replace_file, write_json, write_once, write_replace
 
 __all__ = [
     "ArrayLimits",
@@ -32,6 +32,7 @@ __all__ = [
     "has_link",
     "is_number",
     "is_regular",
+    "make_folder",
     "make_record",
     "open_regular",
     "read_bytes",
@@ -46,5 +47,6 @@ __all__ = [
     "visible",
     "visible_json",
     "write_json",
+    "write_once",
     "write_replace",
 ]

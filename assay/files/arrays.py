@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Collection
+import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO, TypeAlias, TypeVar
 
 from assay.files.read import Read, open_regular
 
@@ -22,7 +23,11 @@ KINDS = "biufcSUMm"  # numbers, text and times; no objects, no records
 # zipfile reads the list of members at once and makes an object of each: this bounds both.
 MOST_AT_ONCE = 4 * 2**20
 MAX_HEADER = 10_000
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 MAX_DIMENSIONS = 4
+
+T = TypeVar("T")
+Readable: TypeAlias = "_Sips | IO[bytes]"
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,9 @@ def read_npy(path: Path, limits: ArrayLimits | None = None, root: Path | None = 
     return _guarded(path, root, "npy", limits or ArrayLimits(), _array)
 
 
-def _guarded(path: Path, root: Path | None, form: str, limits: ArrayLimits, read: Any) -> Read[Any]:
+def _guarded(
+    path: Path, root: Path | None, form: str, limits: ArrayLimits, read: Callable[[_Sips, int], T]
+) -> Read[T]:
     opened = open_regular(path, root)
     if opened.value is None:
         return opened.failure()
@@ -69,7 +76,9 @@ def _guarded(path: Path, root: Path | None, form: str, limits: ArrayLimits, read
         # A damaged archive makes zipfile, zlib and numpy raise anything: encryption is a RuntimeError, a compression
         # method NotImplementedError, a header SyntaxError, MemoryError or RecursionError.
         except Exception as error:
-            reason = str(error).partition("\n")[0][:200] or type(error).__name__
+            # Judging a file again must give the same row: addresses of objects differ from process to process.
+            text = ADDRESS.sub("", str(error).partition("\n")[0])
+            reason = text[:200] or type(error).__name__
             return Read(path, None, f"cannot be read as {form}: {reason}")
 
 
@@ -100,7 +109,7 @@ class _Sips(io.RawIOBase):
         return True
 
 
-def _members(file: Any, names: Collection[str] | None, most: int) -> dict[str, np.ndarray]:
+def _members(file: _Sips, names: Collection[str] | None, most: int) -> dict[str, np.ndarray]:
     import zipfile  # late, as the others below: the command line imports this module for its help page
 
     arrays: dict[str, np.ndarray] = {}
@@ -120,7 +129,7 @@ def _members(file: Any, names: Collection[str] | None, most: int) -> dict[str, n
     return arrays
 
 
-def _array(file: Any, most: int) -> np.ndarray:
+def _array(file: Readable, most: int) -> np.ndarray:
     import numpy as np
 
     version = np.lib.format.read_magic(file)
@@ -145,7 +154,7 @@ def _array(file: Any, most: int) -> np.ndarray:
     return flat.reshape(shape[::-1]).T if is_fortran else flat.reshape(shape)
 
 
-def _exactly(file: Any, size: int) -> bytearray:
+def _exactly(file: Readable, size: int) -> bytearray:
     data = bytearray()
     while len(data) < size and (chunk := file.read(min(CHUNK, size - len(data)))):
         data += chunk

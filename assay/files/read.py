@@ -207,7 +207,7 @@ def read_toml(path: Path) -> Read[dict[str, Any]]:
         return Read(path, None, "is nested too deeply")
 
 
-def check_plain(value: Any, depth: int = MOST_DEPTH // 2) -> None:
+def check_plain(value: object, depth: int = MOST_DEPTH // 2) -> None:
     """Raise ValueError for what would not be the same after it was written as JSON and read again."""
     if _plain(value, depth, False) != value:
         raise ValueError("it holds a number beyond 63 bits or half of a character")

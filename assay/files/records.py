@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 __all__ = ["make_record"]
 
 T = TypeVar("T")
-Check = Callable[[Any], Any]
+Check = Callable[[object], Any]
 
 
-def make_record(kind: type[T], value: Mapping[str, Any]) -> T:
+def make_record(kind: type[T], value: Mapping[str, object]) -> T:
     """Return a dataclass made from plain JSON values; lists become tuples, keys it does not have are ignored.
 
     Raises:
@@ -42,7 +42,7 @@ def _fields(kind: Any) -> list[tuple[str, Check, bool]]:
     ]
 
 
-def _check(hint: Any) -> Check:
+def _check(hint: object) -> Check:
     """Return a function that returns a value as the annotation wants it, or raises ValueError."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
@@ -62,7 +62,7 @@ def _check(hint: Any) -> Check:
 
 
 def _optional(checks: list[Check]) -> Check:
-    def check(value: Any) -> Any:
+    def check(value: object) -> object:
         for candidate in checks:
             try:
                 return candidate(value)
@@ -73,27 +73,28 @@ def _optional(checks: list[Check]) -> Check:
     return check
 
 
-def _tuple(inner: tuple[Any, ...]) -> Check:
+def _tuple(inner: tuple[object, ...]) -> Check:
     if inner[-1] is Ellipsis:
         item = _check(inner[0])
         return lambda value: tuple(item(part) for part in _of_kind(value, list))
     parts = [_check(part) for part in inner]
 
-    def check(value: Any) -> Any:
-        if len(_of_kind(value, list)) != len(parts):
-            raise ValueError(f"has {len(value)} entries, not {len(parts)}")
-        return tuple(part(item) for part, item in zip(parts, value, strict=True))
+    def check(value: object) -> object:
+        items = _of_kind(value, list)
+        if len(items) != len(parts):
+            raise ValueError(f"has {len(items)} entries, not {len(parts)}")
+        return tuple(part(item) for part, item in zip(parts, items, strict=True))
 
     return check
 
 
-def _one_of(value: Any, known: tuple[Any, ...]) -> Any:
+def _one_of(value: object, known: tuple[object, ...]) -> object:
     if not isinstance(value, str | int) or value not in known:
         raise ValueError(f"is {_shown(value)}, not one of {', '.join(map(str, known))}")
     return value
 
 
-def _of_kind(value: Any, kind: Any) -> Any:
+def _of_kind(value: object, kind: Any) -> Any:
     if kind is float and type(value) is int:
         return value  # 60 stands for 60.0, and keeps its text
     if kind is list and type(value) is tuple:
@@ -104,5 +105,5 @@ def _of_kind(value: Any, kind: Any) -> Any:
     return value
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"{type(value).__name__} {str(value)[:40]!r}"

@@ -6,14 +6,14 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from assay.errors import ConfigError
 
-__all__ = ["replace_file", "write_json", "write_replace"]
+__all__ = ["make_folder", "replace_file", "write_json", "write_once", "write_replace"]
 
 
-def write_replace(path: Path, write: Callable[[BinaryIO], Any], durable: bool = True) -> None:
+def write_replace(path: Path, write: Callable[[BinaryIO], object], durable: bool = True) -> None:
     """Let `write` fill a file under another name, then rename it; `durable` waits until the disk has it."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
@@ -28,7 +28,7 @@ def write_replace(path: Path, write: Callable[[BinaryIO], Any], durable: bool = 
         raise
 
 
-def write_json(path: Path, value: Mapping[str, Any], durable: bool = True) -> None:
+def write_json(path: Path, value: Mapping[str, object], durable: bool = True) -> None:
     """Write JSON by rename; NaN is refused, because other languages cannot read it."""
     text = json.dumps(value, allow_nan=False, indent=1, ensure_ascii=False)
     try:
@@ -42,3 +42,28 @@ def write_json(path: Path, value: Mapping[str, Any], durable: bool = True) -> No
 def replace_file(source: Path, target: Path) -> None:
     """Rename a file or folder, over the target if that is there."""
     os.replace(source, target)
+
+
+def write_once(path: Path, data: bytes) -> None:
+    """Write a file unless it is there already, also if another process writes it at the same moment."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        try:
+            os.link(partial, path)
+        except FileExistsError:
+            return
+        except OSError:  # a file system without links
+            os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def make_folder(folder: Path) -> None:
+    """Make sure that there is a folder to keep work in; raises ConfigError where there cannot be one."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise ConfigError(f"{folder} is a file: name a folder.") from None
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be made: {error.strerror}. Name another folder.") from None

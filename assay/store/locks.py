@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay.files import is_number
-from assay.jobs.folder import AttemptFolder
+from assay.jobs.folder import AttemptFolder, StoreFolder
 
-__all__ = ["hold_attempt", "hold_claim", "is_held", "is_supervised", "unheld"]
+__all__ = ["hold_attempt", "hold_claim", "hold_store", "is_held", "is_supervised", "unheld"]
 
 # Onlookers and other coordinators take a lock for an instant; a supervisor must not give up because of them.
 PATIENCE_S = 2.0
@@ -58,6 +58,17 @@ def unheld(folder: AttemptFolder) -> Iterator[bool]:
             held.callback(os.close, descriptor)
             is_free = _lock(descriptor) and is_free
         yield is_free
+
+
+@contextlib.contextmanager
+def hold_store(folder: StoreFolder) -> Iterator[None]:
+    """Wait until nobody else cleans up or migrates the store, and keep others from it for the length of a block."""
+    descriptor = os.open(folder.format, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def is_held(folder: AttemptFolder) -> bool:

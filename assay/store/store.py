@@ -25,7 +25,7 @@ from assay.jobs.row import Row, row_reader
 from assay.store.locks import hold_claim, is_held, unheld
 from assay.store.schema import connect
 
-__all__ = ["Claim", "State", "Store", "check_there", "explained", "no_collection"]
+__all__ = ["Claim", "State", "Store", "check_there", "explained", "no_collection", "read_row"]
 
 FORMAT = 1
 OURS = ("folds", "truth", "tasks", "jobs", "code", "index.sqlite", "assay-store.json", ".assay-store.json.")
@@ -63,7 +63,7 @@ class Store:
                 )
             self._create()
         elif (found := _format(self.folder)) != FORMAT:
-            raise StoreError(f"The store {self.folder.root} has format {found}; this version reads {FORMAT}.")
+            raise _other_format(self.folder, found)
         elif index is None and not self.folder.index.exists() and self.folder.job_keys():
             # An empty index would have every finished job run again.
             raise StoreError(f"The store {self.folder.root} has no index. Run `assay store rebuild`.")
@@ -218,11 +218,21 @@ class Store:
 
     def check_rows(self) -> Iterator[tuple[str, Row | None, str]]:
         """Yield (key, row, "") of each job that has a row, or (key, None, problem) where the index is damaged."""
-        for key, text in self._query("SELECT key, row FROM jobs WHERE row IS NOT NULL ORDER BY key"):
+        for key, text in self.row_texts():
             try:
-                yield key, _row_of(key, text), ""
+                yield key, read_row(key, text), ""
             except ValueError as error:
                 yield str(key), None, str(error)
+
+    def row_texts(self) -> list[tuple[str, str]]:
+        """Return the key of each job that has a row, and the text of the row as it is in the index, unchecked."""
+        return self._query("SELECT key, row FROM jobs WHERE row IS NOT NULL ORDER BY key")
+
+    def replace_row(self, key: str, before: str, row: Row) -> None:
+        """Put a row in the place of another form of the same row, unless the job has a new row by now."""
+        with self.transaction() as db:
+            text = json.dumps(row.to_json())
+            db.execute("UPDATE jobs SET row = ? WHERE key = ? AND row = ?", (text, key, before))
 
     def counts(self) -> dict[str, int]:
         """Return how many jobs are `pending`, `running`, and done by status."""
@@ -265,7 +275,7 @@ class Store:
         if not found:
             return None
         try:
-            return _row_of(key, found[0][0])
+            return read_row(key, found[0][0])
         except ValueError as error:
             raise self._damaged(f"in the row of {key}, {error}") from None
 
@@ -282,7 +292,12 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _row_of(key: Any, text: Any) -> Row:
+def read_row(key: object, text: object) -> Row:
+    """Make the row of a job from its text in the index.
+
+    Raises:
+        ValueError: the text is damaged, or of another job; the message says what is wrong.
+    """
     if not isinstance(text, str):
         raise ValueError("there is no JSON object")
     row = Row.from_json(text)
@@ -291,9 +306,22 @@ def _row_of(key: Any, text: Any) -> Row:
     return row
 
 
-def _format(folder: StoreFolder) -> Any:
+def _format(folder: StoreFolder) -> object:
     found = read_json(folder.format)
     return (found.value or {}).get("format", "unknown")
+
+
+def _other_format(folder: StoreFolder, found: object) -> StoreError:
+    """Return the error for a store of another format; there is no earlier one than 1."""
+    if type(found) is int and found > FORMAT:
+        return StoreError(
+            f"A later version of Assay wrote the store {folder.root}: it has format {found}, and this version reads "
+            f"format {FORMAT}. Install the later version."
+        )
+    return StoreError(
+        f"The store {folder.root} has format {str(found)[:40]}, but this version reads format {FORMAT}. Restore "
+        f"{folder.format.name}."
+    )
 
 
 @contextlib.contextmanager

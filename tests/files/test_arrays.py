@@ -112,3 +112,14 @@ def test_a_bomb_takes_no_memory(tmp_path: Path) -> None:
     limits = ArrayLimits(memory_bytes=10**8)
     assert "declares an array of 2000000000 bytes" in read_npz(tmp_path / "a.npz", limits=limits).problem
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
+
+
+def test_a_problem_is_told_in_the_same_words_by_every_process(tmp_path: Path) -> None:
+    """Judging an attempt again compares the messages; an object's address would differ."""
+    header = b"{'descr': f(), 'fortran_order': False, 'shape': (1,)}".ljust(117) + b"\n"
+    data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    (tmp_path / "a.npy").write_bytes(data)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
+        file.writestr("values.npy", data)
+    for found in (read_npy(tmp_path / "a.npy"), read_npz(tmp_path / "a.npz")):
+        assert found.value is None and "cannot be read as np" in found.sentence and "0x" not in found.sentence
