@@ -72,13 +72,16 @@ def show(name: Name, json: Json = False) -> None:
 
     from assay.frameworks.find import find_framework
 
-    said = {**asdict(find_framework(name)), "digest": find_framework(name).digest()}
+    spec = find_framework(name)
+    keys = {**asdict(replace(spec, space=None)), "digest": spec.digest()}
     if json:
-        print_json(said)
+        print_json({**keys, "space": spec.space.to_json() if spec.space else None})
         return
     print_table(
-        "", ["", ""], [[key, value] for key, value in said.items() if value not in ("", (), None, {})]
+        "", ["", ""], [[key, value] for key, value in keys.items() if value not in ("", (), None, {})]
     )
+    if spec.space:
+        print_table("Search space", ["parameter", "values", "default", "for", "when"], spec.space.describe())
 
 
 def new(

@@ -15,7 +15,7 @@ from assay.errors import ConfigError, UserError
 from assay.files import is_number
 
 if TYPE_CHECKING:
-    from assay.studies.search import SearchResult
+    from assay.searches.result import SearchResult
 
 __all__ = ["register"]
 
@@ -38,8 +38,15 @@ def search(
         ),
     ] = "",
     configurations: Annotated[
-        str, typer.Option(metavar="N", help="Number of the 766 configurations to try, or all.")
+        str, typer.Option(metavar="N", help="Number of configurations to try, or all of the space.")
     ] = "60",
+    space: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Search space: pipelines (766 configurations), ranges, a TOML file or file.py:function.",
+        ),
+    ] = "pipelines",
     folds: Annotated[int, typer.Option(help="Number of folds of the cross-validation.")] = 10,
     repeats: Annotated[int, typer.Option(help="Number of repeats of the cross-validation.")] = 1,
     group: Annotated[
@@ -77,21 +84,22 @@ def search(
 ) -> None:
     """Find the best of many configurations, and estimate its performance on new data.
 
-    A configuration is a selection of columns and a learner; 60 of the 766 of the paper's search space are tried, spread
-    evenly. What is said of the winner is corrected for its having been chosen.
+    A configuration is a selection of columns and a learner. By default 60 of the 766 of the paper's search space are
+    tried, spread evenly. The estimate is corrected for the fact that the winner is the best of many.
 
     \b
     Examples:
       assay search churn.csv --target left
       assay search churn.csv --target left --configurations all --jobs 8 --folder churn-search
       assay search prices.parquet --target price --metric mae --model best.joblib
+      assay search churn.csv --target left --space ranges --configurations 100
     """
     for path in (output, model):
         if path is not None:
             check_target(path)
     if output is not None and output.suffix not in (".csv", ".parquet"):
         raise ConfigError(f"{output}: predictions are written as .parquet or .csv.")
-    from assay.studies.search import search as find
+    from assay.searches.search import search as find
 
     goes_on = "The same command goes on from there." if folder else "Nothing is kept without --folder."
     with Counted("pieces", json, goes_on) as progress:
@@ -100,6 +108,7 @@ def search(
             target or None,
             metric=metric,
             configurations=_how_many(configurations),
+            space=space,
             folds=folds,
             repeats=repeats,
             groups=group or None,
@@ -114,7 +123,7 @@ def search(
         )
     # What was found is told first: it took long, and a disk may be full.
     if json:
-        print_json(_as_json(found))
+        print_json(found.to_json())
     else:
         _print(found)
     for path, write in ((output, found.write_predictions), (model, partial(_write_model, found.model))):
@@ -145,19 +154,6 @@ def _write_model(model: Any, path: Path) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def _as_json(found: SearchResult) -> Any:
-    from assay.analysis.record import as_json
-
-    said = {
-        "winner": found.winner, "is_trivial": found.is_trivial, "metric": found.metric,
-        "interval": found.interval.to_json(), "scores": dict(found.scores),
-        "failed": dict(found.failed), "classes": [str(one) for one in found.classes], "rows": found.predictions.n_rows,
-        "folds": found.predictions.n_folds, "repeats": len(found.predictions.values), "notes": list(found.notes),
-        "pieces": found.pieces[0], "pieces_found": found.pieces[1], "seconds": found.seconds,
-    }  # fmt: skip
-    return as_json(said)
-
-
 def _print(found: SearchResult) -> None:
     best = list(found.scores.items())[:BEST]
     lines = [[at, name, number(score)] for at, (name, score) in enumerate(best, start=1)]
@@ -171,7 +167,7 @@ def _print(found: SearchResult) -> None:
 
 
 def _for_everyone(found: SearchResult) -> str:
-    from assay.studies.spaces import TRIVIAL
+    from assay.searches.configurations import TRIVIAL
 
     own = found.interval
     n = len(found.scores)

@@ -17,7 +17,8 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from types import ModuleType
+from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 HERE = Path(__file__).resolve().parent
 # The files beside this one are imported under names of their own; a library may have an `encode` or `tables` too.
@@ -26,7 +27,7 @@ TIMING_REPEATS = 10
 TIMING_SECONDS_PER_SIZE = 1.0
 
 
-def load_module(name: str, path: Path) -> Any:
+def load_module(name: str, path: Path) -> ModuleType:
     """Import one file under a name of our choice, without its folder on the path."""
     spec = importlib.util.spec_from_file_location(name, str(path))
     if spec is None or spec.loader is None:
@@ -37,7 +38,7 @@ def load_module(name: str, path: Path) -> Any:
     return module
 
 
-def prepare(adapter: Path) -> Any:
+def prepare(adapter: Path) -> ModuleType:
     """Import the contract and the adapter, and with it the framework's libraries; computes nothing."""
     load_module("assay_contract", HERE / "contract.py")
     load_module("assay_tables", HERE / "tables.py")
@@ -58,7 +59,7 @@ def phases() -> Callable[[str], None]:
     return announce
 
 
-def run(folder: Path, adapter: Any, announce: Callable[[str], None]) -> int:
+def run(folder: Path, adapter: ModuleType, announce: Callable[[str], None]) -> int:
     """Do one job and write `out/`; return the exit code."""
     contract = sys.modules["assay_contract"]
     report: Dict[str, Any] = {"schema": 1, "python": platform.python_version(), "phases": {}}
@@ -83,7 +84,13 @@ def describe(error: BaseException) -> Dict[str, str]:
     return {"type": name, "message": str(error)[:4000]}
 
 
-def _work(folder: Path, adapter: Any, announce: Any, contract: Any, report: Dict[str, Any]) -> None:
+def _work(
+    folder: Path,
+    adapter: ModuleType,
+    announce: Callable[[str], None],
+    contract: ModuleType,
+    report: Dict[str, Any],
+) -> None:
     clock = time.monotonic
     began = clock()
 
@@ -132,7 +139,7 @@ def _work(folder: Path, adapter: Any, announce: Any, contract: Any, report: Dict
         close(model)
 
 
-def read_rows(job: Any) -> Any:
+def read_rows(job: Any) -> Tuple[Any, Any]:
     """Return the training rows with their target, and the test rows."""
     contract, tables = sys.modules["assay_contract"], sys.modules["assay_tables"]
     learn, ask = tables.read_table(job, "train"), tables.read_table(job, "test")
@@ -140,7 +147,7 @@ def read_rows(job: Any) -> Any:
     return contract.Train(job, rows, learn.y), contract.Rows(job.columns, ask.arrays, ask.n_rows)
 
 
-def export(adapter: Any, model: Any, train: Any) -> None:
+def export(adapter: ModuleType, model: object, train: Any) -> None:
     """Let the adapter write what it knows beside the predictions; what breaks here is noted, not raised."""
     try:
         adapter.export(model, train)
@@ -149,7 +156,9 @@ def export(adapter: Any, model: Any, train: Any) -> None:
         train.report(export_problem="%s: %s" % (type(error).__name__, error))
 
 
-def time_inference(predict: Callable[[Any], Any], test: Any, sizes: Any) -> Dict[str, Dict[str, Any]]:
+def time_inference(
+    predict: Callable[[Any], object], test: Any, sizes: Iterable[int]
+) -> Dict[str, Dict[str, object]]:
     """Time `predict` on batches of each size, after the predictions are safe.
 
     A batch cycles through the test rows. Up to 10 repeats a size, and no further one after 1 s was spent
@@ -157,7 +166,7 @@ def time_inference(predict: Callable[[Any], Any], test: Any, sizes: Any) -> Dict
     """
     import numpy as np
 
-    out: Dict[str, Dict[str, Any]] = {}
+    out: Dict[str, Dict[str, object]] = {}
     for size in sizes:
         seconds: List[float] = []
         gc.collect()

@@ -14,9 +14,25 @@ import time
 import zipfile
 from itertools import chain
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
+from types import ModuleType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = 1
 RESERVED = ("schema", "python", "phases", "timing", "error", "invalid_predictions", "import_failed")
@@ -89,23 +105,25 @@ class Rows:
     1970 UTC (`MISSING_DATE` is missing), text object (None is missing). `X` is the same as a DataFrame.
     """
 
-    def __init__(self, columns: Sequence[Mapping[str, Any]], arrays: Sequence[Any], n_rows: int) -> None:
+    def __init__(
+        self, columns: Sequence[Mapping[str, Any]], arrays: Sequence[np.ndarray], n_rows: int
+    ) -> None:
         self.columns = list(columns)
         self.arrays = list(arrays)
         self.n_rows = n_rows
-        self._frame: Any = None
+        self._frame: Optional[pd.DataFrame] = None
 
     def __len__(self) -> int:
         return self.n_rows
 
     @property
-    def X(self) -> Any:
+    def X(self) -> pd.DataFrame:
         """The rows as a pandas DataFrame with category, boolean, datetime, int64, float64 and object columns."""
         if self._frame is None:
             self._frame = _frame(self)
         return self._frame
 
-    def take(self, rows: Any) -> "Rows":
+    def take(self, rows: np.ndarray) -> "Rows":
         """Return the rows with these numbers, in this order; a number may come more than once."""
         return Rows(self.columns, [array[rows] for array in self.arrays], len(rows))
 
@@ -117,7 +135,7 @@ class Train(Rows):
     by name.
     """
 
-    def __init__(self, job: Job, rows: Rows, y: Any) -> None:
+    def __init__(self, job: Job, rows: Rows, y: np.ndarray) -> None:
         super().__init__(rows.columns, rows.arrays, rows.n_rows)
         self.y = y
         self.type = job.type
@@ -126,7 +144,7 @@ class Train(Rows):
         self.target = job.target
         self.classes = list(job.classes)
         self.seed = job.seed
-        self.reported: Dict[str, Any] = {}
+        self.reported: Dict[str, object] = {}
         self._out = job.folder / "out"
 
     @property
@@ -142,32 +160,32 @@ class Train(Rows):
         return folder
 
     @property
-    def labels(self) -> Any:
+    def labels(self) -> np.ndarray:
         """The target by class name (object array), or the values of a regression task."""
         return np.array(self.classes, dtype=object)[self.y] if self.is_classification else self.y
 
-    def gapless(self) -> Any:
+    def gapless(self) -> Tuple[Optional[np.ndarray], np.ndarray]:
         """Return the class code of each class that occurs, and `y` counted over these; (None, `y`) in regression.
 
         For libraries that take 0, 1 … only: a class of the task may have no row here.
         """
         return np.unique(self.y, return_inverse=True) if self.is_classification else (None, self.y)
 
-    def report(self, **facts: Any) -> None:
+    def report(self, **facts: object) -> None:
         """Tell Assay about the training: `models_count=12`, `notes="…"`; numbers, text, lists and dicts."""
         for name in facts:
             if name in RESERVED:
                 raise ValueError("report() cannot set %r: the child writes that itself" % name)
         self.reported.update(plain(facts))
 
-    def metric_as(self, names: Mapping[str, Any]) -> Any:
+    def metric_as(self, names: Mapping[str, object]) -> object:
         """Return the framework's own name for the metric to optimise, given its names by ours.
 
         A name that depends on the task's type is a dict by type. Where there is none for the task's metric, the
         framework gets that of `auc`, `logloss` or `rmse`, by the task's type, and the row says so.
         """
 
-        def name_of(metric: str) -> Any:
+        def name_of(metric: str) -> object:
             found = names.get(metric)
             if isinstance(found, Mapping):
                 return found.get(self.type)
@@ -180,7 +198,7 @@ class Train(Rows):
             return name_of(usual)
         return name_of(self.metric)
 
-    def hold_out(self, share: float) -> Any:
+    def hold_out(self, share: float) -> Tuple[np.ndarray, np.ndarray]:
         """Return two arrays of row numbers: to learn from, and to validate on; stratified, the same for a seed.
 
         A class of one row is learned from; at least one row of the most frequent class is held out.
@@ -198,7 +216,7 @@ class Train(Rows):
             np.concatenate([rows[:count] for rows, count in zip(shuffled, counts)])
         )
 
-    def folds(self, count: int) -> Any:
+    def folds(self, count: int) -> List[Tuple[np.ndarray, np.ndarray]]:
         """Return pairs of arrays of row numbers, to learn from and to validate on; stratified, the same for a seed.
 
         Every row is validated on once, except that of a class of one row, which is always learned from.
@@ -216,7 +234,7 @@ class Train(Rows):
             (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count) if (fold == k).any()
         ]
 
-    def write_trace(self, points: Iterable[Sequence[Any]], metric: str, higher_is_better: bool) -> None:
+    def write_trace(self, points: Iterable[Sequence[object]], metric: str, higher_is_better: bool) -> None:
         """Keep what was tried: (seconds since fit began, validation score in the framework's terms, name)."""
         rows = [[plain(cell) for cell in point] for point in points]
         kept = sorted(
@@ -226,7 +244,9 @@ class Train(Rows):
         text = json.dumps(said, allow_nan=False).encode()
         _replace(self.artifacts / "trace.json", lambda file: file.write(text))
 
-    def write_oof(self, predictions: Any, folds: Any = None) -> bool:
+    def write_oof(
+        self, predictions: Mapping[str, object] | Iterable[Tuple[str, object]], folds: object = None
+    ) -> bool:
         """Keep out-of-fold predictions: a dict, or pairs made one by one, from configuration to its predictions.
 
         Each is a `Prediction`, or an array over the training rows: values (n), probabilities in the order of `classes`
@@ -239,7 +259,7 @@ class Train(Rows):
             _replace(self._out / "oof.npz", lambda file: self._put_oof(file, chain([first], pairs), folds))
         return first is not None
 
-    def _put_oof(self, file: Any, pairs: Iterable[Any], folds: Any) -> None:
+    def _put_oof(self, file: BinaryIO, pairs: Iterable[Tuple[str, object]], folds: object) -> None:
         names: List[str] = []
         with zipfile.ZipFile(file, "w", allowZip64=True) as archive:
             for (
@@ -252,7 +272,7 @@ class Train(Rows):
                 _put(archive, "fold", self._for_each_row("folds", np.asarray(folds, dtype=np.int64)))
             _put(archive, "names", np.array(names, dtype=str))
 
-    def _out_of_fold(self, name: str, said: Any) -> Any:
+    def _out_of_fold(self, name: str, said: object) -> np.ndarray:
         if isinstance(said, Prediction):
             said = _numbers(said, self.classes)
         array = self._for_each_row(name, np.asarray(said, dtype=float))
@@ -262,7 +282,7 @@ class Train(Rows):
             )
         return array
 
-    def _for_each_row(self, name: str, array: Any) -> Any:
+    def _for_each_row(self, name: str, array: np.ndarray) -> np.ndarray:
         if len(array) != self.n_rows:
             raise ValueError("%s has %d rows, the training data %d" % (name, len(array), self.n_rows))
         return array
@@ -278,7 +298,7 @@ def codes_in(names: Iterable[str]) -> List[int]:
     return [int(re.findall(r"[0-9]+$", name)[0]) for name in names]
 
 
-def passed(params: Mapping[str, Any]) -> Dict[str, Any]:
+def passed(params: Mapping[str, object]) -> Dict[str, object]:
     """Return the parameters that are the framework's: those that start with `_` steer the adapter only."""
     return {name: value for name, value in params.items() if not name.startswith("_")}
 
@@ -315,10 +335,10 @@ class Prediction:
 
     def __init__(
         self,
-        values: Any = None,
-        probabilities: Any = None,
-        labels: Any = None,
-        classes: Optional[Iterable[Any]] = None,
+        values: object = None,
+        probabilities: object = None,
+        labels: object = None,
+        classes: Optional[Iterable[object]] = None,
     ) -> None:
         self.values = values
         self.probabilities = probabilities
@@ -326,7 +346,7 @@ class Prediction:
         self.classes = None if classes is None else list(classes)
 
     @classmethod
-    def of(cls, model: Any, X: Any, codes: Any) -> "Prediction":
+    def of(cls, model: Any, X: object, codes: Optional[np.ndarray]) -> "Prediction":
         """Ask a model in scikit-learn's way that learned from `Train.gapless()`; it need not know probabilities."""
         if codes is None:
             return cls(values=model.predict(X))
@@ -335,7 +355,7 @@ class Prediction:
         return cls(labels=codes[model.predict(X)])
 
 
-def positions(classes: Iterable[Any], job_classes: Sequence[str]) -> List[int]:
+def positions(classes: Iterable[object], job_classes: Sequence[str]) -> List[int]:
     """Return where each class stands in the job's order; whole numbers are codes, anything else is a name."""
     place = {name: i for i, name in enumerate(job_classes)}
     found = []
@@ -353,7 +373,7 @@ def positions(classes: Iterable[Any], job_classes: Sequence[str]) -> List[int]:
     return found
 
 
-def in_order(prediction: Prediction, classes: Sequence[str]) -> Any:
+def in_order(prediction: Prediction, classes: Sequence[str]) -> np.ndarray:
     """Return a prediction's probabilities with columns in the order of `classes`; zero where it has none."""
     probabilities = _floats(prediction.probabilities, "probabilities")
     one_number = prediction.classes is None and len(classes) == 2
@@ -378,23 +398,23 @@ def in_order(prediction: Prediction, classes: Sequence[str]) -> Any:
     return ordered
 
 
-def _numbers(prediction: Prediction, classes: Sequence[str]) -> Any:
+def _numbers(prediction: Prediction, classes: Sequence[str]) -> object:
     """Return probabilities in the order of `classes`, of labels alone 0 and 1; of a regression the values."""
     if prediction.probabilities is not None:
         return in_order(prediction, classes)
     if prediction.labels is not None:
-        return np.eye(len(classes))[positions(np.ravel(prediction.labels), classes)]
+        return np.eye(len(classes))[positions(np.ravel(np.asanyarray(prediction.labels)), classes)]
     return prediction.values
 
 
-def _floats(answer: Any, what: str) -> Any:
+def _floats(answer: object, what: str) -> np.ndarray:
     try:
         return np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidPrediction("the %s are not numbers: %s" % (what, error)) from None
 
 
-def _row_numbers(prediction: Prediction, n: int) -> Any:
+def _row_numbers(prediction: Prediction, n: int) -> np.ndarray:
     """Return the rows the answer speaks of: a pandas index of whole numbers where there is one, else 0..n-1."""
     found = []
     for answer in (prediction.values, prediction.labels, prediction.probabilities):
@@ -411,19 +431,19 @@ def _row_numbers(prediction: Prediction, n: int) -> Any:
     return found[0]
 
 
-def prediction_arrays(prediction: Any, job: Job) -> Dict[str, Any]:
+def prediction_arrays(prediction: object, job: Job) -> Dict[str, np.ndarray]:
     """Turn what an adapter returned into the arrays of `predictions.npz`: row, prediction, probabilities."""
     if not isinstance(prediction, Prediction):
         prediction = (
             Prediction(probabilities=prediction) if job.is_classification else Prediction(values=prediction)
         )
-    arrays: Dict[str, Any] = {}
+    arrays: Dict[str, np.ndarray] = {}
     if job.is_classification:
         if prediction.probabilities is not None:
             arrays["probabilities"] = in_order(prediction, job.classes)
         if prediction.labels is not None:
             arrays["prediction"] = np.array(
-                positions(np.ravel(prediction.labels), job.classes), dtype=np.int64
+                positions(np.ravel(np.asanyarray(prediction.labels)), job.classes), dtype=np.int64
             )
         elif "probabilities" in arrays and arrays["probabilities"].shape[1]:
             arrays["prediction"] = arrays["probabilities"].argmax(axis=1).astype(np.int64)
@@ -437,19 +457,19 @@ def prediction_arrays(prediction: Any, job: Job) -> Dict[str, Any]:
     return arrays
 
 
-def write_predictions(prediction: Any, job: Job) -> None:
+def write_predictions(prediction: object, job: Job) -> None:
     """Write `out/predictions.npz` by rename, so that a half-written file is never seen."""
-    arrays = prediction_arrays(prediction, job)
+    arrays: Dict[str, Any] = prediction_arrays(prediction, job)
     _replace(job.folder / "out" / "predictions.npz", lambda file: np.savez(file, **arrays))
 
 
-def write_report(job_folder: Path, report: Mapping[str, Any]) -> None:
+def write_report(job_folder: Path, report: Mapping[str, object]) -> None:
     """Write `out/report.json` by rename."""
     text = json.dumps(plain(report), indent=1, allow_nan=False).encode()
     _replace(job_folder / "out" / "report.json", lambda file: file.write(text))
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a copy of plain JSON values: numpy's numbers as numbers, NaN and infinity as null, the rest as text."""
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
@@ -464,12 +484,12 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def _put(archive: Any, name: str, array: Any) -> None:
+def _put(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
     with archive.open(name + ".npy", "w", force_zip64=True) as member:
         np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def _replace(path: Path, write: Any) -> None:
+def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     with open(str(partial), "wb") as file:
@@ -479,7 +499,7 @@ def _replace(path: Path, write: Any) -> None:
     os.replace(str(partial), str(path))
 
 
-def _frame(rows: Rows) -> Any:
+def _frame(rows: Rows) -> pd.DataFrame:
     import pandas as pd
 
     data = {i: _series(array, column, pd) for i, (array, column) in enumerate(zip(rows.arrays, rows.columns))}
@@ -488,7 +508,7 @@ def _frame(rows: Rows) -> Any:
     return frame
 
 
-def _series(array: Any, column: Mapping[str, Any], pd: Any) -> Any:
+def _series(array: np.ndarray, column: Mapping[str, Any], pd: ModuleType) -> object:
     kind = column["kind"]
     if kind == "numeric":
         return array.astype(np.int64) if column.get("integer") else array

@@ -5,9 +5,20 @@ Standard library and numpy only, Python 3.8's language: it runs beside the adapt
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Protocol, Sequence
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class TypedRows(Protocol):
+    """What is read here of rows of the contract."""
+
+    arrays: Sequence[np.ndarray]
+    columns: Sequence[Mapping[str, Any]]
+    n_rows: int
 
 
 class Encoder:
@@ -32,18 +43,18 @@ class Encoder:
         self.max_levels = max_levels
         self.plans: List[Dict[str, Any]] = []
 
-    def fit(self, rows: Any) -> "Encoder":
+    def fit(self, rows: TypedRows) -> "Encoder":
         """Learn fill values, levels and scales from training rows."""
         self.plans = [self._plan(array, column) for array, column in zip(rows.arrays, rows.columns)]
         return self
 
-    def transform(self, rows: Any) -> Any:
+    def transform(self, rows: TypedRows) -> np.ndarray:
         """Return a float64 matrix with as many rows; never a missing value when `impute` is on."""
         parts = [self._apply(array, plan) for array, plan in zip(rows.arrays, self.plans)]
         parts = [part for part in parts if part.shape[1]]
         return np.concatenate(parts, axis=1) if parts else np.zeros((rows.n_rows, 1))
 
-    def _plan(self, array: Any, column: Any) -> Dict[str, Any]:
+    def _plan(self, array: np.ndarray, column: Mapping[str, Any]) -> Dict[str, Any]:
         kind = column["kind"]
         if kind == "text":
             return {"kind": "drop"}
@@ -65,20 +76,24 @@ class Encoder:
             plan.update(mean=float(known.mean()), deviation=deviation if deviation > 0 else 1.0)
         return plan
 
-    def _apply(self, array: Any, plan: Dict[str, Any]) -> Any:
+    def _apply(self, array: np.ndarray, plan: Dict[str, Any]) -> np.ndarray:
         if plan["kind"] == "drop":
             return np.empty((len(array), 0))
         if plan["kind"] == "categorical":
             if self.categories == "ordinal":
                 return np.where(array < 0, plan["missing"], array).astype(float)[:, None]
-            return (array[:, None] == np.array(plan["levels"])[None, :]).astype(float)
+            is_level: np.ndarray = array[:, None] == np.array(plan["levels"])[None, :]
+            return is_level.astype(float)
         values = _numbers(array, plan["kind"])
         if self.impute:
             values = np.where(np.isnan(values), plan["fill"], values)
-        return ((values - plan["mean"]) / plan["deviation"])[:, None]
+        scaled: np.ndarray = (values - plan["mean"]) / plan["deviation"]
+        return scaled[:, None]
 
 
-def plain_frame(rows: Any, categories: str = "category", dates: str = "number", text: str = "keep") -> Any:
+def plain_frame(
+    rows: TypedRows, categories: str = "category", dates: str = "number", text: str = "keep"
+) -> pd.DataFrame:
     """Return rows as a DataFrame that most libraries take: columns `c0`, `c1` …, float64 but for categories and text.
 
     Booleans become 0.0 and 1.0, missing NaN. Categories are pandas categories, or with "text" strings (missing
@@ -108,13 +123,14 @@ def plain_frame(rows: Any, categories: str = "category", dates: str = "number", 
     return pd.DataFrame(series, index=pd.RangeIndex(rows.n_rows))
 
 
-def _is_text(values: Any) -> bool:
+def _is_text(values: object) -> bool:
     return isinstance(values, np.ndarray) and values.dtype == object
 
 
-def _numbers(array: Any, kind: str) -> Any:
+def _numbers(array: np.ndarray, kind: str) -> np.ndarray:
     if kind == "numeric":
-        return np.clip(array.astype(float), -1e30, 1e30)
+        numbers: np.ndarray = np.clip(array.astype(float), -1e30, 1e30)
+        return numbers
     if kind == "boolean":
         return np.where(array < 0, np.nan, array).astype(float)
     missing = np.iinfo(np.int64).min

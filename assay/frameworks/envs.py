@@ -136,7 +136,7 @@ def lock_digest(spec: FrameworkSpec) -> str:
     Comments in a lock do not count.
     """
     recipe = spec.recipe
-    made_from: list[Any] = [requirements(spec), spec.python, list(recipe.build), list(recipe.tools)]
+    made_from: list[object] = [requirements(spec), spec.python, list(recipe.build), list(recipe.tools)]
     if recipe.prepare is not None:
         made_from.append(recipe.prepare.read_text(encoding="utf-8"))
     return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()

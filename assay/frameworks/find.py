@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError
 from assay.frameworks.locks import find_set, set_names
@@ -35,7 +35,9 @@ def list_frameworks() -> list[FrameworkSpec]:
     return [find_framework(name) for name in names]
 
 
-def find_frameworks(text: str, params: Mapping[str, Mapping[str, Any]] | None = None) -> list[FrameworkSpec]:
+def find_frameworks(
+    text: str, params: Mapping[str, Mapping[str, object]] | None = None
+) -> list[FrameworkSpec]:
     """Return the frameworks of a comma-separated list; `params` are settings by framework name."""
     words = [one for word in text.split(",") if word.strip() for one in _expand(word.strip())]
     if not words:

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assay.data.task import Column, Task
@@ -39,7 +40,7 @@ def _npz(file: BinaryIO, task: Task, rows: Table, y: np.ndarray | None) -> None:
     np.savez(file, **arrays)
 
 
-def _text(name: str, values: np.ndarray) -> dict[str, Any]:
+def _text(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
     import numpy as np
 
     encoded = [b"" if value is None else value.encode() for value in values]
@@ -98,7 +99,7 @@ def _parquet(file: BinaryIO, task: Task, rows: Table, y: np.ndarray | None) -> N
     pq.write_table(pa.Table.from_arrays(arrays, names=names), file)
 
 
-def _arrow(column: Column, values: np.ndarray, pa: Any) -> Any:
+def _arrow(column: Column, values: np.ndarray, pa: ModuleType) -> object:
     if column.kind == "numeric":
         return pa.array(values.astype("int64")) if column.integer else pa.array(values, mask=values != values)
     if column.kind == "categorical":
@@ -111,7 +112,7 @@ def _arrow(column: Column, values: np.ndarray, pa: Any) -> Any:
     return pa.array(list(values), pa.string())
 
 
-FORMATS: dict[str, Callable[[BinaryIO, Task, Any, Any], None]] = {
+FORMATS: dict[str, Callable[[BinaryIO, Task, Table, np.ndarray | None], None]] = {
     "npz": _npz,
     "csv": _csv,
     "parquet": _parquet,

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.files import ArrayLimits, read_npz, read_text
 
@@ -71,7 +71,7 @@ def read_predictions(out: Path, asked: Asked, root: Path | None = None) -> Predi
     return None if arrays is None else _check(arrays, asked)
 
 
-def _from_npz(path: Path, most: int, root: Path | None) -> dict[str, Any] | None:
+def _from_npz(path: Path, most: int, root: Path | None) -> dict[str, np.ndarray] | None:
     found = read_npz(path, ("row", "prediction", "probabilities"), ArrayLimits(most, most), root)
     if found.is_missing:
         return None
@@ -82,7 +82,7 @@ def _from_npz(path: Path, most: int, root: Path | None) -> dict[str, Any] | None
     return found.value
 
 
-def _from_csv(path: Path, asked: Asked, most: int, root: Path | None) -> dict[str, Any] | None:
+def _from_csv(path: Path, asked: Asked, most: int, root: Path | None) -> dict[str, np.ndarray] | None:
     found = read_text(path, root, most)
     if found.is_missing:
         return None
@@ -97,7 +97,7 @@ def _from_csv(path: Path, asked: Asked, most: int, root: Path | None) -> dict[st
         raise BadPredictions(f"predictions.csv cannot be read: {str(error)[:300]}") from None
 
 
-def _columns(rows: list[list[str]], asked: Asked) -> dict[str, Any]:
+def _columns(rows: list[list[str]], asked: Asked) -> dict[str, np.ndarray]:
     import numpy as np
 
     header, rows = (rows[0], rows[1:]) if rows else ([], [])
@@ -114,7 +114,7 @@ def _columns(rows: list[list[str]], asked: Asked) -> dict[str, Any]:
                 f"predictions.csv, line {number} has {len(row)} fields, the header has {len(header)}"
             )
     cells = dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else {name: () for name in header}
-    arrays: dict[str, Any] = {"row": np.array(cells["row"], dtype=np.int64)}
+    arrays: dict[str, np.ndarray] = {"row": np.array(cells["row"], dtype=np.int64)}
     kind = object if asked.is_classification else np.float64
     arrays["prediction"] = np.array(cells["prediction"], dtype=kind)
     names = [f"p{i}" for i in range(len(asked.classes))]
@@ -126,7 +126,7 @@ def _columns(rows: list[list[str]], asked: Asked) -> dict[str, Any]:
     return arrays
 
 
-def _check(arrays: dict[str, Any], asked: Asked) -> Predictions:
+def _check(arrays: dict[str, np.ndarray], asked: Asked) -> Predictions:
     import numpy as np
 
     prediction = np.asarray(arrays["prediction"])
@@ -145,7 +145,7 @@ def _check(arrays: dict[str, Any], asked: Asked) -> Predictions:
     return Predictions(codes, _probabilities(np.asarray(arrays["probabilities"]), asked))
 
 
-def _check_rows(rows: Any, found: int, asked: int) -> None:
+def _check_rows(rows: np.ndarray | None, found: int, asked: int) -> None:
     import numpy as np
 
     if found != asked:

@@ -8,10 +8,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from assay.errors import ConfigError
 from assay.files import check_plain, read_bytes
+from assay.frameworks.space import Space
 from assay.vocabulary import Role
 
 __all__ = ["FrameworkSpec", "Recipe"]
@@ -66,6 +66,7 @@ class FrameworkSpec:
         meta_learning: `marked` if it was meta-trained on public data sets, which may be the very ones it is
             tested on; `excluded` if none of them can be kept out, so that it is not ranked by default.
         no_oof: why it leaves no out-of-fold predictions of its models; empty if it does.
+        space: the parameters that a search may set; None if it declares none.
     """
 
     name: str
@@ -84,7 +85,7 @@ class FrameworkSpec:
     stops_by: str = "time"
     network: bool = False
     loopback: bool = False
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     extends: str = ""
     project: str = ""
@@ -93,6 +94,7 @@ class FrameworkSpec:
     environ: Mapping[str, str] = field(default_factory=dict)
     meta_learning: str = ""
     no_oof: str = ""
+    space: Space | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -134,6 +136,6 @@ class FrameworkSpec:
             total.update(repr(sorted(self.environ.items())).encode())
         return total.hexdigest()
 
-    def with_params(self, params: Mapping[str, Any]) -> FrameworkSpec:
+    def with_params(self, params: Mapping[str, object]) -> FrameworkSpec:
         """Return the same framework with some parameters set otherwise."""
         return replace(self, params={**self.params, **params})

@@ -8,20 +8,38 @@ from __future__ import annotations
 
 import csv
 import sys
-from typing import Any, List, Mapping, NamedTuple, Optional, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Asking(Protocol):
+    """What is read here of a job of the contract."""
+
+    folder: Path
+    format: str
+    columns: List[Dict[str, Any]]
+    classes: List[str]
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the target is a class."""
 
 
 class Table(NamedTuple):
     """One array per column, as `Rows` of the contract has them, and the target of training rows."""
 
-    arrays: List[Any]
+    arrays: List[np.ndarray]
     n_rows: int
-    y: Optional[Any]
+    y: Optional[np.ndarray]
 
 
-def read_table(job: Any, part: str) -> Table:
+def read_table(job: Asking, part: str) -> Table:
     """Read `train`, or `test`, which has no target, of a job of the contract."""
     if job.format == "csv":
         table = _read_csv(job, part)
@@ -34,7 +52,7 @@ def read_table(job: Any, part: str) -> Table:
     return table._replace(y=np.asarray(table.y, dtype=np.int64 if job.is_classification else np.float64))
 
 
-def _read_npz(job: Any, part: str) -> Table:
+def _read_npz(job: Asking, part: str) -> Table:
     with np.load(str(job.folder / (part + ".npz")), allow_pickle=False) as file:
         arrays = [
             _text(file, i) if column["kind"] == "text" else file["c%d" % i]
@@ -43,7 +61,7 @@ def _read_npz(job: Any, part: str) -> Table:
         return Table(arrays, int(file["n_rows"]), file["y"] if part == "train" else None)
 
 
-def _text(file: Any, i: int) -> Any:
+def _text(file: Mapping[str, np.ndarray], i: int) -> np.ndarray:
     data, ends, missing = file["c%d" % i].tobytes(), file["c%d_ends" % i], file["c%d_missing" % i]
     out = np.empty(len(ends), dtype=object)
     start = 0
@@ -53,7 +71,7 @@ def _text(file: Any, i: int) -> Any:
     return out
 
 
-def _read_csv(job: Any, part: str) -> Table:
+def _read_csv(job: Asking, part: str) -> Table:
     usual = csv.field_size_limit(sys.maxsize)  # a text may be longer than the module's 128 KB
     try:
         with open(str(job.folder / (part + ".csv")), newline="", encoding="utf-8") as file:
@@ -65,14 +83,14 @@ def _read_csv(job: Any, part: str) -> Table:
     return Table(arrays, len(cells), _target(by_column[-1], job) if part == "train" else None)
 
 
-def _target(cells: Sequence[Any], job: Any) -> Any:
+def _target(cells: Sequence[Any], job: Asking) -> np.ndarray:
     if job.is_classification:
         place = {name: i for i, name in enumerate(job.classes)}
         return np.array([place[label] for label in cells], dtype=np.int64)
     return np.array([float(value) for value in cells])
 
 
-def _read_parquet(job: Any, part: str) -> Table:
+def _read_parquet(job: Asking, part: str) -> Table:
     """Read by position: types come from `job.json`. Needs pandas and pyarrow in the framework's environment."""
     import pandas as pd
 
@@ -81,13 +99,14 @@ def _read_parquet(job: Any, part: str) -> Table:
     return Table(arrays, len(frame), _target(list(frame.iloc[:, -1]), job) if part == "train" else None)
 
 
-def _from_series(series: Any, column: Mapping[str, Any], pd: Any) -> Any:
+def _from_series(series: pd.Series, column: Mapping[str, Any], pd: ModuleType) -> np.ndarray:
     kind = column["kind"]
     if kind == "numeric":
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     if kind == "categorical":
         known = pd.Index(column["categories"], dtype=object)
-        return known.get_indexer(series.astype(object)).astype(np.int32)
+        codes: np.ndarray = known.get_indexer(series.astype(object))
+        return codes.astype(np.int32)
     if kind == "date":
         return series.to_numpy(dtype="datetime64[ns]").astype(np.int64)
     missing = series.isna().to_numpy()
@@ -98,7 +117,7 @@ def _from_series(series: Any, column: Mapping[str, Any], pd: Any) -> Any:
     return out
 
 
-def _parse(cells: Sequence[str], column: Mapping[str, Any]) -> Any:
+def _parse(cells: Sequence[str], column: Mapping[str, Any]) -> np.ndarray:
     kind = column["kind"]
     if kind == "numeric":
         return np.array([float(cell) if cell else np.nan for cell in cells])

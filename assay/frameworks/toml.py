@@ -13,6 +13,7 @@ from assay.data.border import validated
 from assay.errors import ConfigError
 from assay.files import read_toml
 from assay.frameworks.locks import find_version, locked_versions, set_names
+from assay.frameworks.space import Space
 from assay.frameworks.spec import FrameworkSpec, Recipe
 from assay.vocabulary import Role, TaskType
 
@@ -61,7 +62,8 @@ class FrameworkFile(VersionKeys):
     meta_learning: Literal["", "marked", "excluded"] = ""
     no_oof: str = ""
     versions: dict[str, VersionKeys] = {}
-    params: dict[str, Any] = {}
+    params: dict[str, object] = {}
+    space: dict[str, object] = {}
 
 
 def read_folder(
@@ -99,7 +101,7 @@ def read_folder(
     return spec
 
 
-def _own_version(said: Mapping[str, Any], folder: Path, version: str, unlocked: bool) -> str:
+def _own_version(said: Mapping[str, object], folder: Path, version: str, unlocked: bool) -> str:
     """Return the version that a lock of the folder itself is for, or is to be made for; else an empty text."""
     asked = version if version else str(said.get("version", ""))
     if asked == "latest" or asked in set_names():
@@ -123,7 +125,7 @@ def _find_base(
         ) from None
 
 
-def _parse(path: Path) -> dict[str, Any]:
+def _parse(path: Path) -> dict[str, object]:
     found = read_toml(path)
     if found.is_missing:
         raise ConfigError(
@@ -135,7 +137,7 @@ def _parse(path: Path) -> dict[str, Any]:
     return found.value
 
 
-def _check(said: dict[str, Any], path: Path) -> FrameworkFile:
+def _check(said: dict[str, object], path: Path) -> FrameworkFile:
     checked = validated(FrameworkFile, said, f"in {path}")
     if checked.environment == "none" and not checked.command:
         raise ConfigError(
@@ -178,7 +180,14 @@ def _spec(said: FrameworkFile, folder: Path, path: Path, version: str, unlocked:
         environ=said.environ,
         meta_learning=said.meta_learning,
         no_oof=said.no_oof,
+        space=_space(said, path),
     )
+
+
+def _space(said: FrameworkFile, path: Path) -> Space | None:
+    from assay.frameworks.read_space import read_space
+
+    return read_space(said.space, f"in {path}") if said.space else None
 
 
 def _for_version(said: FrameworkFile, version: str) -> FrameworkFile:
@@ -267,6 +276,8 @@ def _extend(
         changes.update(folder=folder, adapter=_adapter(said, folder, path), command=tuple(said.command))
     if "files" in given:
         changes["files"] = _files(said, folder, path)
+    if "space" in given:
+        changes["space"] = _space(said, path)
     if RECIPE & given:
         own = _recipe(said, folder, path)
         changed = {key: getattr(own, key) for key in RECIPE & given}

@@ -230,3 +230,62 @@ def test_metric_that_fails_ends_a_search_and_an_interval_with_its_line(
         said = assay(*words, "--metric", "bad.py:bad")
         assert said.code == 1 and said.out == ""
         assert said.err.count("Metric 'bad.py:bad' fails") == 1 and "(bad.py:" in said.err
+
+
+SPACE = """
+[learner]
+choices = ["linear", "decision_tree"]
+[linear_lambda]
+low = 0.1
+high = 10.0
+log = true
+when = { learner = "linear" }
+[decision_tree_min_leaf]
+low = 2
+high = 20
+when = { learner = "decision_tree" }
+[decision_tree_alpha]
+choices = [0.05]
+when = { learner = "decision_tree" }
+"""
+
+
+def test_a_space_of_the_users_own(assay: Assay, tmp_path: Path, file: pd.DataFrame) -> None:
+    (tmp_path / "mine.toml").write_text(SPACE)
+    (tmp_path / "mine.py").write_text(
+        "import pathlib, tomllib\ndef space():\n    return tomllib.loads(pathlib.Path('mine.toml').read_text())\n"
+    )
+    found = json.loads(assay(*WORDS, "--space", "mine.toml", "--json").out)
+    assert len(found["scores"]) == 4 and "trivial" in found["scores"]
+    assert found["winner_params"]["selector"] == "all"
+    kind = found["winner_params"]["learner"]
+    assert kind in ("linear", "decision_tree")
+    same = json.loads(assay(*WORDS, "--space", "mine.py:space", "--json").out)
+    assert same["scores"] == found["scores"]
+
+
+@pytest.mark.parametrize(
+    ("space", "text", "message"),
+    [
+        ("piplines", "", "Unknown space 'piplines'. Did you mean 'pipelines'?"),
+        ("mine.toml", SPACE.replace("linear_lambda", "linear_lamda"), "Did you mean 'linear_lambda'?"),
+        ("mine.toml", SPACE.replace('"linear", ', '"linaer", '), "learner = 'linear', which it never is"),
+        ("mine.toml", "learner = 3", "Expected keys and values"),
+        ("mine.toml", '[learner]\nchoices = ["svm"]', "The learner of the space is 'svm'."),
+        ("mine.toml", "[learner", "mine.toml"),
+        ("gone.toml", "", "gone.toml"),
+    ],
+)
+def test_a_space_that_means_nothing_is_refused(
+    assay: Assay, tmp_path: Path, file: pd.DataFrame, space: str, text: str, message: str
+) -> None:
+    (tmp_path / "mine.toml").write_text(text)
+    said = assay(*WORDS, "--space", space)
+    assert said.code == 2 and said.out == ""
+    assert said.err.startswith("assay: ") and said.err.count("\n") == 1
+    assert message in said.err
+
+
+def test_all_of_a_space_without_end_is_refused(assay: Assay, file: pd.DataFrame) -> None:
+    said = assay("search", "mine.csv", "--target", "left", "--space", "ranges", "--configurations", "all")
+    assert said.code == 2 and "no end of configurations: say how many" in said.err

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from assay import api
+from assay.errors import ConfigError
 from assay.frameworks.find import find_framework
-from assay.runs.applicable import with_known_types
+from assay.runs.applicable import with_declared
 from assay.runs.machine import choose_tier
 from assay.settings import Settings
 
@@ -73,12 +74,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_types_follow_from_the_tags(settings: Settings, file: Path, name: str) -> None:
-    assert with_known_types(find_framework(f"{file}:{name}"), settings).types == KNOWN[name]
+    assert with_declared(find_framework(f"{file}:{name}"), settings).types == KNOWN[name]
 
 
 def test_types_follow_from_parameters_too(settings: Settings, file: Path) -> None:
     spec = find_framework(f"{file}:Choosy").with_params({"kind": "regressor"})
-    assert with_known_types(spec, settings).types == VALUES
+    assert with_declared(spec, settings).types == VALUES
 
 
 def test_file_runs_in_a_sandbox_and_once(tmp_path: Path, settings: Settings) -> None:
@@ -89,18 +90,18 @@ def test_file_runs_in_a_sandbox_and_once(tmp_path: Path, settings: Settings) -> 
     )
     own = Settings(cache=tmp_path / "cache", state=tmp_path / "state")
     spec = find_framework(f"{path}:SVC")
-    assert with_known_types(spec, own).types == CLASSES
+    assert with_declared(spec, own).types == CLASSES
     assert choose_tier() == "plain" or not (tmp_path / "it-ran").exists()
     (kept,) = (tmp_path / "cache" / "estimators").iterdir()
     kept.write_text(json.dumps({"kind": "regressor"}))
-    assert with_known_types(spec, own).types == VALUES, "the answer is kept by the file's digest"
+    assert with_declared(spec, own).types == VALUES, "the answer is kept by the file's digest"
     path.write_text(path.read_text() + "# changed\n")
-    assert with_known_types(find_framework(f"{path}:SVC"), own).types == CLASSES
+    assert with_declared(find_framework(f"{path}:SVC"), own).types == CLASSES
 
 
 def test_other_frameworks_are_not_asked(settings: Settings) -> None:
     spec = find_framework("random_forest")
-    assert with_known_types(spec, settings) is spec
+    assert with_declared(spec, settings) is spec
 
 
 def test_classifier_is_not_planned_on_numbers(settings: Settings, file: Path) -> None:
@@ -111,3 +112,36 @@ def test_classifier_is_not_planned_on_numbers(settings: Settings, file: Path) ->
     assert {(name, types[task] == "regression") for name, task in jobs.unsuited} == {
         ("SVC", True), ("LinearRegression", False),
     }  # fmt: skip
+
+
+SPACES = """
+from sklearn.svm import SVC
+
+class Tables(SVC):
+    assay_space = {"C": {"low": 0.01, "high": 100.0, "log": True, "default": 1.0}}
+
+class Function(SVC):
+    @classmethod
+    def assay_space(cls):
+        return {"kernel": {"choices": ["linear", "rbf"]}, "gamma": {"low": 0.1, "high": 1.0, "when": {"kernel": "rbf"}}}
+
+class Wrong(SVC):
+    assay_space = {"C": {"low": 3, "high": 1}}
+"""
+
+
+def test_a_class_declares_its_search_space(tmp_path: Path, settings: Settings) -> None:
+    path = tmp_path / "spaces.py"
+    path.write_text(SPACES)
+    spaces = {
+        name: with_declared(find_framework(f"{path}:{name}"), settings).space
+        for name in ("Tables", "Function", "SVC")
+    }
+    assert spaces["SVC"] is None
+    assert spaces["Tables"] is not None and spaces["Tables"].default("binary") == {"C": 1.0}
+    assert spaces["Function"] is not None
+    assert [one.name for one in spaces["Function"].parameters] == ["kernel", "gamma"]
+    with pytest.raises(
+        ConfigError, match=r"parameter 'C' in the space of spaces\.py:Wrong: the first must be"
+    ):
+        with_declared(find_framework(f"{path}:Wrong"), settings)

@@ -1,6 +1,7 @@
 """Say what an estimator of a user's file is by its own tags: `tags.py JOB CODE`, in the sandbox of a job.
 
-Writes `out/tags.json`: {"kind": "classifier", "multi_class": true}; nothing where the file or the class fails, because
+Writes `out/tags.json`: {"kind": "classifier", "multi_class": true}, and "space" where the class has `assay_space`, the
+tables of a search space or a function that returns them. Nothing is written where the file or the class fails, because
 that is for the job itself to report.
 """
 
@@ -19,8 +20,13 @@ def main(job, code):
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     given = {key: value for key, value in params.items() if not key.startswith("_")}
-    kind, multi_class = kind_of(getattr(module, params["_class"])(**given))
-    (Path(job) / "out" / "tags.json").write_text(json.dumps({"kind": kind, "multi_class": multi_class}))
+    make = getattr(module, params["_class"])
+    kind, multi_class = kind_of(make(**given))
+    tags = {"kind": kind, "multi_class": multi_class}
+    space = getattr(make, "assay_space", None)
+    if space is not None:
+        tags["space"] = space() if callable(space) else space
+    (Path(job) / "out" / "tags.json").write_text(json.dumps(tags))
 
 
 def kind_of(model):

@@ -12,22 +12,22 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from assay.errors import ConfigError, DataError
-from assay.studies.preparation import Preparation
-from assay.studies.spaces import (
-    LEARNERS,
-    SELECTORS,
+from assay.searches.configurations import (
     TRIVIAL,
     Configuration,
-    Demand,
     Part,
     check_names,
     choose,
+    from_estimators,
     full,
     grid,
-    make_pipeline,
-    own,
     sample,
 )
+from assay.searches.pipelines import Demand, make_pipeline
+from assay.searches.preparation import Preparation
+
+SELECTORS = list(dict.fromkeys(one.selector for one in full()[:-1]))
+LEARNERS = list(dict.fromkeys(one.learner for one in full()[:-1]))
 
 
 def rows(kind: str, n: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
@@ -127,21 +127,21 @@ def test_own_estimators_by_name_grid_or_draws() -> None:
         sample(LogisticRegression(), {"C": loguniform(0.1, 10)}, 3, seed=1)
     )
     x, y = rows("binary")
-    model = make_pipeline(own(drawn)[0], Demand()).fit(x, y)
+    model = make_pipeline(from_estimators(drawn)[0], Demand()).fit(x, y)
     assert model[-1].C == next(iter(drawn.values())).C
-    raw = own({"mine": KNeighborsClassifier()}, prepare=False)[0]
+    raw = from_estimators({"mine": KNeighborsClassifier()}, prepare=False)[0]
     assert list(make_pipeline(raw, Demand()).named_steps) == ["learn"]
 
 
 def test_wrong_configurations_are_refused() -> None:
     with pytest.raises(ConfigError, match="is <class"):
-        own({"a": LogisticRegression})
+        from_estimators({"a": LogisticRegression})
     with pytest.raises(ConfigError, match="no configurations"):
-        own({})
+        from_estimators({})
     with pytest.raises(ConfigError, match="cannot be set to depth=3"):
         grid(LogisticRegression(), {"depth": [3]})
     with pytest.raises(ConfigError, match="cannot be called 'fold'"):
-        check_names(own({"fold": LogisticRegression()}))
+        check_names(from_estimators({"fold": LogisticRegression()}))
     with pytest.raises(ConfigError, match="Two configurations are called 'trivial'"):
         check_names([TRIVIAL, TRIVIAL])
     with pytest.raises(ConfigError, match="0 configurations"):

@@ -8,9 +8,12 @@ Statistics of one target have the same degrees of freedom, so they compare like 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from assay.typing import Array, Floats, Ints
 
 __all__ = ["ClassTests", "Tests", "ValueTests", "make_tests"]
 
@@ -34,13 +37,13 @@ class Tests:
     __test__ = False  # for pytest, which collects classes of such names
     df = 1
 
-    def __init__(self, x: Any) -> None:
+    def __init__(self, x: Floats) -> None:
         deviation = x.std(axis=0)
         self.x = np.where(deviation > 0, x - x.mean(axis=0), 0.0) / np.where(deviation > 0, deviation, 1.0)
         self.done = 0
         self._known: dict[tuple[int, frozenset[int]], float] = {}
 
-    def statistics(self, columns: Sequence[int], given: Sequence[int]) -> Any:
+    def statistics(self, columns: Sequence[int], given: Sequence[int]) -> Floats:
         """Return a finite statistic, at least 0, of each column, given other columns."""
         key = frozenset(given)
         new = [column for column in columns if (column, key) not in self._known]
@@ -52,18 +55,18 @@ class Tests:
             )
         return np.array([self._known[column, key] for column in columns])
 
-    def _compute(self, columns: Any, given: list[int]) -> Any:
+    def _compute(self, columns: Ints, given: list[int]) -> Floats:
         raise NotImplementedError
 
 
 class ValueTests(Tests):
     """For numbers: (n - |given| - 3) atanh(r)², r being the partial correlation."""
 
-    def __init__(self, x: Any, y: Any) -> None:
+    def __init__(self, x: Floats, y: Array) -> None:
         super().__init__(x)
         self.y = y - y.mean()
 
-    def _compute(self, columns: Any, given: list[int]) -> Any:
+    def _compute(self, columns: Ints, given: list[int]) -> Floats:
         freedom = len(self.y) - len(given) - 3
         if freedom <= 0:
             return np.zeros(len(columns))
@@ -76,21 +79,22 @@ class ValueTests(Tests):
         whole = np.sqrt(len(self.y)) * np.linalg.norm(self.y)
         is_left = size > CLOSE_TO_NOTHING * whole
         r = np.where(is_left, own.T @ target / np.where(is_left, size, 1.0), 0.0)
-        return freedom * np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)) ** 2
+        statistics: Floats = freedom * np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12)) ** 2
+        return statistics
 
 
 class ClassTests(Tests):
     """For classes: the difference of the deviances of two nested logistic regressions."""
 
-    def __init__(self, x: Any, y: Any) -> None:
+    def __init__(self, x: Floats, y: Array) -> None:
         super().__init__(x)
         _, codes = np.unique(y, return_inverse=True)
         self.codes = codes.reshape(-1)
         self.n_others = int(self.codes.max())  # the first class is the one that others are compared with
         self.df = max(self.n_others, 1)
-        self._fits: dict[tuple[int, ...], tuple[Any, float]] = {}
+        self._fits: dict[tuple[int, ...], tuple[Floats, float]] = {}
 
-    def _compute(self, columns: Any, given: list[int]) -> Any:
+    def _compute(self, columns: Ints, given: list[int]) -> Floats:
         if not self.n_others:
             return np.zeros(len(columns))
         base = np.column_stack([np.ones(len(self.x)), self.x[:, given]])
@@ -101,14 +105,14 @@ class ClassTests(Tests):
         ]
         return np.concatenate(parts)
 
-    def _without(self, given: tuple[int, ...], base: Any) -> tuple[Any, float]:
+    def _without(self, given: tuple[int, ...], base: Floats) -> tuple[Floats, float]:
         if given not in self._fits:
             empty = np.zeros((1, self.n_others, base.shape[1]))
             fit, deviance = fit_logistic(base[None], self.codes, empty)
             self._fits[given] = fit[0], float(deviance[0])
         return self._fits[given]
 
-    def _with(self, columns: Any, base: Any, start: Any, before: float) -> Any:
+    def _with(self, columns: Ints, base: Floats, start: Floats, before: float) -> Floats:
         designs = np.empty((len(columns), len(base), base.shape[1] + 1))
         designs[:, :, :-1] = base
         designs[:, :, -1] = self.x[:, columns].T
@@ -117,12 +121,12 @@ class ClassTests(Tests):
         return before - fit_logistic(designs, self.codes, begin)[1]
 
 
-def make_tests(x: Any, y: Any, is_value: bool) -> Tests:
+def make_tests(x: Floats, y: Array, is_value: bool) -> Tests:
     """Return the tests for a matrix of numbers and a target of values or classes."""
     return ValueTests(x, np.asarray(y, dtype=float)) if is_value else ClassTests(x, y)
 
 
-def fit_logistic(designs: Any, codes: Any, start: Any) -> tuple[Any, Any]:
+def fit_logistic(designs: Floats, codes: Ints, start: Floats) -> tuple[Floats, Floats]:
     """Fit many multinomial regressions of one target at once, by Newton's method; return coefficients and deviances.
 
     Each goes on until its deviance falls no more, for `MOST_STEPS` at most: where classes are separable there is no
@@ -148,19 +152,20 @@ def fit_logistic(designs: Any, codes: Any, start: Any) -> tuple[Any, Any]:
     return coefficients, deviances
 
 
-def _log_odds(designs: Any, coefficients: Any) -> Any:
+def _log_odds(designs: Floats, coefficients: Floats) -> Floats:
     """Return (m, n, k): of each class against the first, cut where their exponentials would overflow."""
     return np.clip(designs @ coefficients.transpose(0, 2, 1), -MOST_ODDS, MOST_ODDS)
 
 
-def _deviance(designs: Any, codes: Any, coefficients: Any) -> Any:
+def _deviance(designs: Floats, codes: Ints, coefficients: Floats) -> Floats:
     odds = _log_odds(designs, coefficients)
     hit = codes[:, None] == np.arange(1, odds.shape[2] + 1)
     total = np.log1p(np.exp(odds).sum(axis=2))
-    return 2 * (total.sum(axis=1) - (odds * hit).sum(axis=(1, 2)))
+    deviance: Floats = 2 * (total.sum(axis=1) - (odds * hit).sum(axis=(1, 2)))
+    return deviance
 
 
-def _newton(designs: Any, codes: Any, coefficients: Any) -> Any:
+def _newton(designs: Floats, codes: Ints, coefficients: Floats) -> Floats:
     """Return (m, k, d) steps."""
     m, n, d = designs.shape
     k = coefficients.shape[1]
@@ -180,7 +185,9 @@ def _newton(designs: Any, codes: Any, coefficients: Any) -> Any:
     return np.linalg.solve(hessian, gradient[:, :, None]).reshape(m, k, d)
 
 
-def _take(designs: Any, codes: Any, coefficients: Any, before: Any, step: Any) -> tuple[Any, Any]:
+def _take(
+    designs: Floats, codes: Ints, coefficients: Floats, before: Floats, step: Floats
+) -> tuple[Floats, Floats]:
     """Return coefficients and deviances after the step, or after the part of it that does no harm."""
     best, reached = coefficients.copy(), before.copy()
     waiting = np.arange(len(designs))

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,19 @@ from assay.metrics import get_metric
 from assay.plugins import suggest
 from assay.settings import Settings
 from assay.suites.suite import Suite
+from assay.vocabulary import TaskType
 
-__all__ = ["SearchData", "open_data"]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from assay.data.task import Column
+    from assay.searches.estimator import Columns
+    from assay.typing import Array, Floats, Frame, Ints, Series
+
+__all__ = ["SearchData", "SearchInput", "open_data"]
+
+# A path, a DataFrame with the name of its target, or (X, y).
+SearchInput: TypeAlias = "str | Path | Frame | Array | tuple[Columns, Array | Series]"
 
 FEWEST_IN_ORDER = 10  # rows; fewer may be in order by chance
 
@@ -38,16 +49,21 @@ class SearchData:
     """
 
     name: str
-    x: Any
-    y: Any
-    classes: tuple[Any, ...]
-    groups: Any = None
+    x: Columns
+    y: Array
+    classes: tuple[np.generic, ...]
+    groups: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def is_value(self) -> bool:
         """Whether the target is a number."""
         return not self.classes
+
+    @property
+    def task_type(self) -> TaskType:
+        """The type of task that it would be."""
+        return "regression" if self.is_value else "binary" if len(self.classes) == 2 else "multiclass"
 
     @property
     def n_rows(self) -> int:
@@ -59,14 +75,14 @@ class SearchData:
         """How many numbers a prediction has: one for each of several classes, else one."""
         return len(self.classes) if len(self.classes) > 2 else 1
 
-    def rows(self, rows: Any) -> Any:
+    def rows(self, rows: Ints) -> Columns:
         """Return the columns of some rows, which may repeat."""
         return self.x.iloc[rows] if isinstance(self.x, pd.DataFrame) else self.x[rows]
 
-    def take(self, rows: Any, groups: Any = None) -> SearchData:
+    def take(self, rows: Ints, groups: NDArray[np.int64] | None = None) -> SearchData:
         """Return some rows, which may repeat, with all classes; `groups` replace those there are."""
-        own = self.groups[rows] if groups is None and self.groups is not None else groups
-        return SearchData(self.name, self.rows(rows), self.y[rows], self.classes, own)
+        kept = self.groups[rows] if groups is None and self.groups is not None else groups
+        return SearchData(self.name, self.rows(rows), self.y[rows], self.classes, kept)
 
     def digest(self) -> str:
         """Return the sha256 of columns, target and groups."""
@@ -81,7 +97,7 @@ class SearchData:
         return total.hexdigest()
 
 
-def _bytes(column: Any) -> bytes:
+def _bytes(column: Series) -> bytes:
     if column.dtype.kind in "fiub":
         return bytes(np.ascontiguousarray(column.to_numpy(dtype="<f8", na_value=np.nan)).tobytes())
     return "\0".join(
@@ -90,12 +106,12 @@ def _bytes(column: Any) -> bytes:
 
 
 def open_data(
-    data: Any,
-    target: Any,
-    groups: Any,
+    data: SearchInput,
+    target: ArrayLike | None,
+    groups: ArrayLike | None,
     metric: str,
     settings: Settings | None = None,
-    csv: Mapping[str, Any] | None = None,
+    csv: Mapping[str, object] | None = None,
 ) -> SearchData:
     """Return what is to be searched on.
 
@@ -108,15 +124,18 @@ def open_data(
         csv: how a CSV file is written, as in `assay.load_suite`.
     """
     notes: tuple[str, ...] = ()
+    x: Columns
     if isinstance(data, str | Path):
         name = str(data)
         kept = groups if isinstance(groups, str) else ""
         suite = load_suite(data, _target_name(data, target), settings, csv)
-        x, y, is_number, notes = _of_suite(suite, bool(target), kept, settings or Settings.from_environment())
-        notes = (*notes, *_said_of_order(x))
+        x, y, is_number, notes = _from_suite(
+            suite, bool(target), kept, settings or Settings.from_environment()
+        )
+        notes = (*notes, *_note_on_order(x))
     else:
         name = "the data"
-        x, y = _of_memory(data, target)
+        x, y = _from_memory(data, target)
         is_number = y.dtype.kind in "fiu"
     if not len(y):
         raise DataError(f"{name} has no rows.")
@@ -141,15 +160,15 @@ def open_data(
     return SearchData(name, x, labels, classes, group_values, notes)
 
 
-def _target_name(source: str | Path, target: Any) -> str | None:
+def _target_name(source: str | Path, target: ArrayLike | None) -> str | None:
     if target is not None and not isinstance(target, str):
         raise ConfigError(f"The target of {source} is the name of a column, not {type(target).__name__}.")
     return target
 
 
-def _of_suite(
+def _from_suite(
     suite: Suite, has_target: bool, groups: str, settings: Settings
-) -> tuple[Any, Any, bool, tuple[str, ...]]:
+) -> tuple[Frame, Array, bool, tuple[str, ...]]:
     """Return columns, target, whether that is a number, and notes; text columns stay out, but not that of groups."""
     from assay.data.resolve import load
 
@@ -175,16 +194,18 @@ def _of_suite(
     )
     y = columns.pop(task.target)
     is_number = table.column(task.target).kind == "numeric"
-    return pd.DataFrame(columns), np.asarray(y) if is_number else _labels(y), is_number, notes
+    values = np.asarray(y) if is_number else _labels(np.asarray(y, dtype=object))
+    return pd.DataFrame(columns), values, is_number, notes
 
 
-def _labels(y: Any) -> Any:
+def _labels(y: Array) -> Array:
     """Return classes as text; true and false as booleans, as pandas has them: the model's answers are compared."""
-    texts = np.array([str(one) for one in y])
-    return np.char.lower(texts) == "true" if {one.lower() for one in texts} == {"true", "false"} else texts
+    texts = np.array([str(label) for label in y])
+    lowered = np.char.lower(texts)
+    return lowered == "true" if {*lowered.tolist()} == {"true", "false"} else texts
 
 
-def _said_of_order(x: Any) -> tuple[str, ...]:
+def _note_on_order(x: Frame) -> tuple[str, ...]:
     """Return a note on columns that number the rows: they are learned from, and mean nothing on new rows."""
     numbers = [name for name in x.columns if x[name].dtype.kind in "fiu" and len(x) >= FEWEST_IN_ORDER]
     ordered = [str(name) for name in numbers if _numbers_rows(x[name].to_numpy(dtype=float))]
@@ -196,12 +217,12 @@ def _said_of_order(x: Any) -> tuple[str, ...]:
     )
 
 
-def _numbers_rows(values: Any) -> bool:
+def _numbers_rows(values: Floats) -> bool:
     steps = np.diff(values)
     return bool((steps > 0).all() or (steps < 0).all())
 
 
-def _column(column: Any, array: Any) -> Any:
+def _column(column: Column, array: Array) -> ArrayLike:
     """Return a column of a table of ours as pandas has it."""
     if column.kind == "categorical":
         return pd.Categorical.from_codes(array, pd.Index(column.categories, dtype=object))
@@ -215,7 +236,7 @@ def _column(column: Any, array: Any) -> Any:
     return array
 
 
-def _of_memory(data: Any, target: Any) -> tuple[Any, Any]:
+def _from_memory(data: SearchInput, target: ArrayLike | None) -> tuple[Columns, Array]:
     if isinstance(data, tuple) and len(data) == 2 and target is None:
         data, target = data
     if isinstance(data, pd.DataFrame) and data.columns.has_duplicates:
@@ -224,7 +245,7 @@ def _of_memory(data: Any, target: Any) -> tuple[Any, Any]:
         if target not in data:
             names = [str(name) for name in data.columns]
             raise ConfigError(f"There is no column '{target}' in the data. {suggest(str(target), names)}")
-        data, target = data.drop(columns=[target]), data[target]
+        data, target = _pop(data, target)
     if target is None or np.ndim(target) == 0:
         raise ConfigError(
             "The target is not known: give a path or a DataFrame with the name of the target's column, or (X, y)."
@@ -241,15 +262,23 @@ def _of_memory(data: Any, target: Any) -> tuple[Any, Any]:
     return x, plain
 
 
-def _split_groups(x: Any, groups: Any, name: str) -> tuple[Any, Any]:
+def _pop(frame: Frame, name: ArrayLike) -> tuple[Frame, Series]:
+    """Return a table without one of its columns, and that column."""
+    column = cast("str", name)  # whatever pandas takes as a name
+    return frame.drop(columns=[column]), frame[column]
+
+
+def _split_groups(
+    x: Columns, groups: ArrayLike | None, name: str
+) -> tuple[Columns, NDArray[np.int64] | None]:
     if groups is None or (isinstance(groups, str) and not groups):
         return x, None
     if np.ndim(groups) == 0:
         known = list(x.columns) if isinstance(x, pd.DataFrame) else []
-        if groups not in known:
-            remedy = suggest(str(groups), [str(one) for one in known])
+        if not isinstance(x, pd.DataFrame) or groups not in known:
+            remedy = suggest(str(groups), [str(column) for column in known])
             raise ConfigError(f"There is no column '{groups}' in {name}. {remedy}")
-        x, groups = x.drop(columns=[groups]), x[groups]
+        x, groups = _pop(x, groups)
     given = pd.Series(np.asarray(groups).reshape(-1))
     if len(given) != len(x):
         raise DataError(f"There are {len(x)} rows and {len(given)} groups.")
@@ -260,12 +289,12 @@ def _split_groups(x: Any, groups: Any, name: str) -> tuple[Any, Any]:
     return x, pd.factorize(given.astype(str))[0]
 
 
-def _check_target(y: Any, name: str) -> None:
+def _check_target(y: Array, name: str) -> None:
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise DataError(f"{int((~np.isfinite(y)).sum())} rows of {name} have a target that is not finite.")
 
 
-def _natural(y: Any) -> Any:
+def _natural(y: Array) -> Array:
     """Return classes as whole numbers where all are, so that 9 comes before 10; else as they are."""
     if y.dtype.kind == "f":
         fractions = y[y != np.floor(y)]

@@ -10,106 +10,65 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from assay.data.digest import digest_json, digest_splits
-from assay.data.split_spec import SplitSpec
-from assay.data.splits import Strata, make_splits
 from assay.errors import ConfigError, DataError, UserError
+from assay.frameworks.space import Space
 from assay.metrics import BUILTIN, default_metrics
 from assay.results.prediction_matrix import PredictionMatrix
+from assay.searches.configurations import (
+    PIPELINES,
+    TRIVIAL,
+    Configuration,
+    check_names,
+    configurations_of,
+    from_estimators,
+)
+from assay.searches.crossfit import Work, compute_all, failure_text, open_folder, read_pieces
+from assay.searches.estimator import Estimator
+from assay.searches.folds import fold_rows
+from assay.searches.identity import identity
+from assay.searches.inputs import SearchData, SearchInput, open_data
+from assay.searches.pipelines import Demand, make_pipeline
+from assay.searches.result import SearchResult
+from assay.searches.spaces import find_space
 from assay.settings import Settings
-from assay.studies.crossfit import Work, compute_all, open_folder, read_pieces, told
-from assay.studies.identity import identity
-from assay.studies.inputs import SearchData, open_data
-from assay.studies.spaces import TRIVIAL, Configuration, Demand, check_names, choose, full, make_pipeline, own
 from assay.uncertainty.bbc import FEWEST_FOLDS, Search, prepare
 from assay.uncertainty.methods import METHODS, OWN_WINNER, find_interval
 from assay.uncertainty.result import TIE, Interval, Options, turned
 from assay.uncertainty.scorers import make_scorer
 
-__all__ = ["SearchResult", "demand_for", "fit_winner", "fold_rows", "gather", "search"]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from assay.typing import Floats, JsonObject
+
+__all__ = ["demand_for", "fit_winner", "gather", "search"]
 
 DEFAULT = 60
 LARGEST_SEED = 2**32 - 1
-TOLD = 3  # failures that are told one by one
+FAILURES_SHOWN = 3  # failures that get a note each
 OF_ALL_ROWS = ("bbc", "bbc_vc", "naive_samples")  # methods that judge rows of several folds together
-Configurations = int | str | Mapping[str, Any] | Sequence[Configuration]
-
-
-@dataclass(frozen=True, eq=False)
-class SearchResult:
-    """What a search found.
-
-    Attributes:
-        winner: the name of the best configuration.
-        model: its pipeline, fitted on all rows; None if that failed, and `notes` say why.
-        interval: how good the winner is on new rows.
-        is_trivial: whether it is no better than `trivial`, which says the same of every row.
-        scores: the mean over folds of each configuration, the best first.
-        predictions: of all configurations, for rows that they had not learned from.
-        failed: configurations that were left out, and why.
-        metric: what is best was judged by.
-        classes: in sorted order; empty for values.
-        notes: what else one should know.
-        pieces: how many pieces of work there were, and how many of them were found finished in the folder.
-        seconds: this call took, on the clock.
-    """
-
-    winner: str
-    model: Any = field(repr=False)
-    interval: Interval
-    is_trivial: bool
-    scores: Mapping[str, float] = field(repr=False)
-    predictions: PredictionMatrix = field(repr=False)
-    failed: Mapping[str, str]
-    metric: str
-    classes: tuple[Any, ...]
-    notes: tuple[str, ...]
-    pieces: tuple[int, int]
-    seconds: float
-
-    def write_predictions(self, path: Path | str) -> None:
-        """Write all predictions as Parquet or CSV, for `assay interval`: the same winner, the same interval."""
-        import pandas as pd
-
-        data = self.predictions
-        parts = []
-        for repeat, (values, folds) in enumerate(zip(data.values, data.folds, strict=True)):
-            columns: dict[str, Any] = {"y": data.y, "fold": folds}
-            columns |= {"repeat": np.full(len(folds), repeat)} if len(data.values) > 1 else {}
-            columns |= {"group": data.groups} if data.groups is not None else {}
-            if values.ndim == 2:
-                columns |= {name: values[:, at] for at, name in enumerate(data.names)}
-            else:
-                columns |= {
-                    f"{name}|{cls}": values[:, at, code]
-                    for at, name in enumerate(data.names)
-                    for code, cls in enumerate(self.classes)
-                }
-            parts.append(pd.DataFrame(columns))
-        frame = pd.concat(parts, ignore_index=True)
-        if Path(path).suffix == ".csv":
-            frame.to_csv(path, index=False)
-        else:
-            frame.to_parquet(path, index=False)
+Configurations: TypeAlias = "int | str | Mapping[str, Estimator] | Sequence[Configuration]"
 
 
 def search(
-    data: Any,
-    target: Any = None,
+    data: SearchInput,
+    target: ArrayLike | None = None,
     *,
     metric: str = "",
     configurations: Configurations = DEFAULT,
+    space: Space | str = PIPELINES,
     prepare_columns: bool = True,
     folds: int = 10,
     repeats: int = 1,
-    groups: Any = None,
+    groups: ArrayLike | None = None,
     seed: int = 0,
     jobs: int = 1,
     folder: Path | str | None = None,
@@ -117,8 +76,8 @@ def search(
     options: Options | None = None,
     progress: Callable[[int, int], None] | None = None,
     settings: Settings | None = None,
-    csv: Mapping[str, Any] | None = None,
-    **said: Any,
+    csv: Mapping[str, object] | None = None,
+    **fields: object,
 ) -> SearchResult:
     """Find the best of many configurations by cross-validation, fit it, and say how good it is on new rows.
 
@@ -127,10 +86,12 @@ def search(
         target: the name of the target's column.
         metric: the first default metric of the type of task if left out: `auc`, `logloss` for more than two classes,
             `rmse` for values.
-        configurations: how many of the 766 of the paper's space, `all` of them, a mapping of names to estimators (see
-            `assay.studies.spaces.grid` and `sample`), or a sequence of configurations.
-        prepare_columns: give estimators of one's own numbers without gaps, as the others get; else the columns as they
-            are.
+        configurations: how many of the space, `all` of them, a mapping of names to estimators (see
+            `assay.searches.configurations.grid` and `sample`), or a sequence of configurations.
+        space: a ready-made space by name, `file.toml`, `file.py:function`, or a record. By default the paper's space of
+            766 configurations.
+        prepare_columns: give the user's own estimators numbers without gaps, as the others get; else the columns as
+            they are.
         folds: fewer if a class (or the groups) has fewer rows.
         repeats: of the cross-validation.
         groups: a column, or (N) names: rows of one group stay on one side.
@@ -142,46 +103,47 @@ def search(
         progress: called after each piece of work with how many are done, and of how many.
         settings: folders of Assay, for files.
         csv: how a CSV file is written, as in `assay.load_suite`.
-        said: fields of the options by name (`alpha=0.1`, `side="two"`), which go before `options`.
+        fields: fields of the options by name (`alpha=0.1`, `side="two"`), which go before `options`.
 
     Raises:
         UserError: nothing could be searched, or every configuration failed.
     """
     began = time.monotonic()
-    wanted = replace(options or Options(), **said)
+    chosen_options = replace(options or Options(), **fields)  # type: ignore[arg-type]  # names of fields, as given
     _check(method, folds, repeats, jobs, seed)
     rows = open_data(data, target, groups, metric, settings, csv)
-    named = metric or _default_metric(rows)
-    tried = _configurations(configurations, seed, prepare_columns)
+    metric = metric or default_metrics(rows.task_type)[0]
+    tried = _configurations(configurations, space, rows, seed, prepare_columns)
     split, notes = fold_rows(rows, folds, repeats, seed)
     n_folds = 1 + max(fold for _, fold, _, _ in split)
-    if method == "bbc_f" and n_folds < FEWEST_FOLDS and not wanted.few_folds:
+    if method == "bbc_f" and n_folds < FEWEST_FOLDS and not chosen_options.few_folds:
         raise ConfigError(f"{n_folds} folds are too few for bbc_f, it needs {FEWEST_FOLDS}. Take bbc.")
-    work = Work(rows, tried, split, demand_for(rows, named, seed))
+    work = Work(rows, tried, split, demand_for(rows, metric, seed))
     with ExitStack() as stack:
         if folder is None:
             where = Path(stack.enter_context(TemporaryDirectory()))
         else:
             where = open_folder(Path(folder), _about(work))
-        found = compute_all(work, where, jobs, progress)
+        n_found = compute_all(work, where, jobs, progress)
         values, failed = read_pieces(work, where)
-    judged = _judged(gather(work, values, failed), named, failed)
+    judged = _judged(gather(work, values, failed), metric, failed)
     del values
-    interval = _interval(judged, method, wanted, seed)
+    interval = _interval(judged, method, chosen_options, seed)
     winner = next(one for one in tried if one.name == judged.data.names[judged.winner])
     model, unfitted = _model(rows, winner, work.demand)
     return SearchResult(
         winner=winner.name,
+        winner_params={} if winner.estimator is not None else winner.params(),
         model=model,
         interval=interval,
         is_trivial=_is_trivial(judged, interval),
         scores=_by_score(judged),
         predictions=judged.data,
         failed=failed,
-        metric=named,
+        metric=metric,
         classes=rows.classes,
         notes=(*rows.notes, *notes, *_left_out(failed), *unfitted),
-        pieces=(len(work.pieces()), found),
+        pieces=(len(work.pieces()), n_found),
         seconds=time.monotonic() - began,
     )
 
@@ -206,11 +168,6 @@ def _check(method: str, folds: int, repeats: int, jobs: int, seed: int) -> None:
         raise ConfigError(f"{jobs} jobs: give a number of processes, or -1 for one on each core.")
 
 
-def _default_metric(data: SearchData) -> str:
-    kind = "regression" if data.is_value else "binary" if len(data.classes) == 2 else "multiclass"
-    return default_metrics(kind)[0]
-
-
 def _by_score(judged: Search) -> dict[str, float]:
     """Return scores by name, the winner first, then by score: scores that differ by rounding only are equal to it."""
     order = np.argsort(-turned(judged.metric, judged.scores), kind="stable")
@@ -218,29 +175,32 @@ def _by_score(judged: Search) -> dict[str, float]:
     return {judged.data.names[at]: float(judged.scores[at]) for at in (judged.winner, *others)}
 
 
-def _is_trivial(judged: Search, found: Interval) -> bool:
+def _is_trivial(judged: Search, interval: Interval) -> bool:
     """Whether the winner is no better than the trivial one: by its own score, or by the corrected one.
 
     The corrected score of most methods is of all rows together, and so is the trivial one's beside it; but not where
-    ranks count, because the base rates that it says in different folds run against the classes.
+    ranks count, because the base rates that it predicts in different folds run against the classes.
     """
     if TRIVIAL.name not in judged.data.names:
         return False
     at = judged.data.names.index(TRIVIAL.name)
-    own = plain = float(judged.scores[at])
-    if found.method in OF_ALL_ROWS and judged.metric.kind != "rank":
+    by_folds = of_all_rows = float(judged.scores[at])
+    if interval.method in OF_ALL_ROWS and judged.metric.kind != "rank":
         every = np.ones((1, judged.data.n_rows), dtype=np.uint8)
-        plain = float(judged.weighted(every, [at])[0, 0])
-    pairs = [(found.cv_score, own)] + ([] if found.estimate is None else [(found.estimate, plain)])
+        of_all_rows = float(judged.weighted(every, [at])[0, 0])
+    pairs = [(interval.cv_score, by_folds)]
+    pairs += [] if interval.estimate is None else [(interval.estimate, of_all_rows)]
     return at == judged.winner or any(
-        turned(judged.metric, one - other) <= TIE * abs(other) for one, other in pairs
+        turned(judged.metric, score - trivial) <= TIE * abs(trivial) for score, trivial in pairs
     )
 
 
 def _left_out(failed: Mapping[str, str]) -> list[str]:
-    said = [f"{name} was left out: it failed in {why}" for name, why in list(failed.items())[:TOLD]]
-    more = len(failed) - len(said)
-    return [*said, f"{more} more configurations failed and were left out."] if more else said
+    notes = [
+        f"{name} was left out: it failed in {why}" for name, why in list(failed.items())[:FAILURES_SHOWN]
+    ]
+    more = len(failed) - len(notes)
+    return [*notes, f"{more} more configurations failed and were left out."] if more else notes
 
 
 def demand_for(data: SearchData, metric: str, seed: int) -> Demand:
@@ -256,68 +216,31 @@ def demand_for(data: SearchData, metric: str, seed: int) -> Demand:
     return Demand(data.is_value, metric != "auc" or len(data.classes) > 2, seed)
 
 
-def _configurations(given: Configurations, seed: int, prepare_columns: bool) -> tuple[Configuration, ...]:
+def _configurations(
+    given: Configurations, space: Space | str, data: SearchData, seed: int, prepare_columns: bool
+) -> tuple[Configuration, ...]:
     if isinstance(given, Mapping):
-        found = own(given, prepare_columns)
-    elif given == "all":
-        found = full()
-    elif isinstance(given, int) and not isinstance(given, bool):
-        found = choose(given, seed)
+        tried = from_estimators(given, prepare_columns)
+    elif given == "all" or (isinstance(given, int) and not isinstance(given, bool)):
+        known = find_space(space) if isinstance(space, str) else space
+        tried = configurations_of(known, given if isinstance(given, int) else None, data.task_type, seed)
     elif isinstance(given, list | tuple) and all(isinstance(one, Configuration) for one in given):
-        found = tuple(given)
+        tried = tuple(given)
     else:
         raise ConfigError(
             f"configurations is {given!r}: give a number, all, or a mapping of names to estimators."
         )
-    if not found:
+    if not tried:
         raise ConfigError("There are no configurations: give at least one.")
-    check_names(found)
-    return found
+    check_names(tried)
+    return tried
 
 
-def fold_rows(data: SearchData, folds: int, repeats: int, seed: int) -> tuple[Any, list[str]]:
-    """Return folds as (repeat, fold, training rows, test rows), stratified by class, and what is to be said of them.
-
-    There are as many as the smallest class has rows, if that is fewer: every fold should have all classes.
-    """
-    n_folds, notes = folds, []
-    codes = np.searchsorted(data.classes, data.y) if data.classes else np.zeros(data.n_rows, dtype=np.int64)
-    if data.classes:
-        counts = np.bincount(codes, minlength=len(data.classes))
-        if counts.min() < 2:
-            raise DataError(
-                f"Class '{data.classes[int(counts.argmin())]}' of {data.name} has fewer than two rows: it cannot be "
-                "learned and tested. Leave it out, or merge it with another."
-            )
-        if counts.min() < n_folds:
-            n_folds = int(counts.min())
-            name = data.classes[int(counts.argmin())]
-            notes.append(
-                f"{n_folds} folds instead of {folds}, because class '{name}' has only {n_folds} rows."
-            )
-    n_groups = data.n_rows if data.groups is None else len(np.unique(data.groups))
-    if n_groups < n_folds:
-        n_folds = n_groups
-        what = "groups" if data.groups is not None else "rows"
-        notes.append(f"{n_folds} folds instead of {folds}, because there are only {n_folds} {what}.")
-    # Values have one class: that way groups are dealt out by chance too, and repeats differ.
-    names = tuple(str(one) for one in data.classes) or ("all rows",)
-    no_strata = data.is_value and data.groups is None
-    strata = Strata(data.n_rows, data.name, None if no_strata else codes.astype(np.int32), names, data.groups)
-    out = []
-    for repeat in range(repeats):
-        own_seed = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
-        kind: Any = "cv" if data.groups is None else "grouped"
-        made = make_splits(SplitSpec(kind=kind, folds=max(n_folds, 2), seed=own_seed), strata)
-        out += [(repeat, fold, train, test) for _, fold, train, test in made.folds]
-    return tuple(out), notes
-
-
-def _about(work: Work) -> dict[str, Any]:
+def _about(work: Work) -> JsonObject:
     """Return what makes this search this one, as digests by what the user would call them."""
     import sklearn
 
-    told = [
+    identities = [
         [one.name, str(one.selector), str(one.learner), identity(one.estimator)]
         for one in work.configurations
     ]
@@ -325,7 +248,7 @@ def _about(work: Work) -> dict[str, Any]:
     return {
         "data": work.data.digest(),
         "the kind of target": digest_json(target),
-        "configurations": digest_json(told),
+        "configurations": digest_json(identities),
         "folds": digest_splits(work.folds),
         "seed": work.demand.seed,
         "the kind of metric": "probabilities" if work.demand.probabilities else "order or values",
@@ -333,7 +256,7 @@ def _about(work: Work) -> dict[str, Any]:
     }
 
 
-def gather(work: Work, values: Sequence[Any], failed: Mapping[str, str]) -> PredictionMatrix:
+def gather(work: Work, values: Sequence[Floats], failed: Mapping[str, str]) -> PredictionMatrix:
     """Return the predictions of the configurations that failed nowhere; nothing is copied where none failed."""
     names = [one.name for one in work.configurations]
     kept = [at for at, name in enumerate(names) if name not in failed]
@@ -380,17 +303,19 @@ def _interval(judged: Search, method: str, options: Options, seed: int) -> Inter
         return judged.tell(method, options, warnings=(str(error),))
 
 
-def _model(data: SearchData, winner: Configuration, demand: Demand) -> tuple[Any, tuple[str, ...]]:
+def _model(
+    data: SearchData, winner: Configuration, demand: Demand
+) -> tuple[Estimator | None, tuple[str, ...]]:
     """Return the fitted winner; or None and why: what was found of it is not lost for that."""
     try:
         return fit_winner(data, winner, demand), ()
     except Exception as error:  # whatever a learner raises
         return None, (
-            f"The winner could not be fitted on all rows, so there is no model of it: {told(error)}",
+            f"The winner could not be fitted on all rows, so there is no model of it: {failure_text(error)}",
         )
 
 
-def fit_winner(data: SearchData, winner: Configuration, demand: Demand) -> Any:
+def fit_winner(data: SearchData, winner: Configuration, demand: Demand) -> Estimator:
     """Return the pipeline of a configuration, fitted on all rows."""
     import warnings
 
@@ -398,4 +323,5 @@ def fit_winner(data: SearchData, winner: Configuration, demand: Demand) -> Any:
 
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return make_pipeline(winner, demand).fit(data.x, data.y)
+        model: Estimator = make_pipeline(winner, demand).fit(data.x, data.y)
+        return model

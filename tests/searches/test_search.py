@@ -24,12 +24,15 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import assay
 from assay.api import interval
 from assay.errors import ConfigError, DataError, UserError
+from assay.searches.configurations import from_estimators, full
+from assay.searches.folds import fold_rows
+from assay.searches.identity import identity
+from assay.searches.inputs import open_data
+from assay.searches.pipelines import Demand, make_pipeline
+from assay.searches.result import SearchResult
+from assay.searches.search import search
 from assay.settings import Settings
-from assay.studies.identity import identity
-from assay.studies.inputs import open_data
-from assay.studies.search import SearchResult, fold_rows, search
 from assay.studies.slow_references import direct_bootstrap, nested_cross_validation
-from assay.studies.spaces import Demand, full, make_pipeline, own
 from assay.uncertainty.result import Options
 
 QUICK = ("decision_tree", "linear", "svm_linear")
@@ -149,7 +152,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 sys.path.insert(0, {tests!r})
-from assay.studies.search import search
+from assay.searches.search import search
 from test_search import Slow, table
 
 search(table(), "y", configurations={{"slow": Slow(0.4), "tree": DecisionTreeClassifier(random_state=0)}}, folds=6,
@@ -294,7 +297,7 @@ def test_own_estimators_have_the_seed_of_the_search() -> None:
 
 def test_what_is_kept_is_known_again_in_another_process(tmp_path: Path) -> None:
     code = (
-        "from assay.studies.identity import identity; from scipy.stats import randint, loguniform; "
+        "from assay.searches.identity import identity; from scipy.stats import randint, loguniform; "
         "from sklearn.model_selection import RandomizedSearchCV; from sklearn.tree import DecisionTreeClassifier; "
         "from sklearn.preprocessing import FunctionTransformer; import numpy as np; "
         "print(identity([RandomizedSearchCV(DecisionTreeClassifier(), {'max_depth': randint(1, 4)}), loguniform(1, 2), "
@@ -498,7 +501,7 @@ def test_targets_that_cannot_be_learned_are_refused() -> None:
 
 def test_slow_references_agree_with_the_fast_way() -> None:
     data = open_data(table(n=100, seed=2), "y", None, "auc")
-    tried = own(
+    tried = from_estimators(
         {"depth 1": DecisionTreeClassifier(max_depth=1, random_state=0), "linear": LogisticRegression()}
     )
     estimate, scores = nested_cross_validation(data, tried, "auc", outer=4, inner=3)
@@ -537,9 +540,11 @@ def test_slow_references_draw_groups_whole_and_say_what_cannot_be_judged() -> No
         random.normal(size=(25, 3)), 4, axis=0
     )  # four rows of each group are alike, and mean nothing
     data = open_data((x, np.repeat(np.arange(25) % 2, 4)), None, np.repeat(np.arange(25), 4), "auc")
-    some = own({"near": KNeighborsClassifier(3), "tree": DecisionTreeClassifier()})
+    some = from_estimators({"near": KNeighborsClassifier(3), "tree": DecisionTreeClassifier()})
     estimate, *_ = direct_bootstrap(data, some, "auc", draws=12, folds=3)
     assert estimate < 0.75, "rows of a group on both sides would be recognised"
     values = open_data((x, x[:, 0]), None, None, "r2")
     with pytest.raises(DataError, match="no value in any of the 100 outer folds"):
-        nested_cross_validation(values, own({"tree": DecisionTreeRegressor()}), "r2", outer=100, inner=2)
+        nested_cross_validation(
+            values, from_estimators({"tree": DecisionTreeRegressor()}), "r2", outer=100, inner=2
+        )
