@@ -6,14 +6,26 @@ import difflib
 import hashlib
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-from assay.errors import ConfigError
+from assay.errors import AssayError, ConfigError
 
-__all__ = ["entry_point_names", "load_file", "load_from_file", "lookup", "run_file", "suggest"]
+__all__ = [
+    "PluginKind",
+    "entry_point_names",
+    "find_plugin",
+    "load_file",
+    "load_from_file",
+    "lookup",
+    "plugin_names",
+    "run_file",
+    "suggest",
+]
 
 T = TypeVar("T")
 
@@ -78,6 +90,62 @@ def run_file(path: Path, mtime_ns: int) -> ModuleType:
     sys.modules[module.__name__] = module  # dataclasses and pickle look their module up by name
     exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
     return module
+
+
+@dataclass(frozen=True)
+class PluginKind(Generic[T]):
+    """A kind of thing that is one module with a specification in it: built-in, of an installed package, or a file.
+
+    Attributes:
+        group: the plural word, of the entry-point group `assay.<group>`.
+        word: the singular word, for messages.
+        builtin: the module of each built-in thing, by name.
+        attribute: the name of the specification in its module.
+        record: the class of the specification.
+    """
+
+    group: str
+    word: str
+    builtin: Mapping[str, str]
+    attribute: str
+    record: type[T]
+
+
+def plugin_names(kind: PluginKind[T]) -> list[str]:
+    """Return the names of all things of a kind, built-in ones first; nothing is imported."""
+    return list(dict.fromkeys([*kind.builtin, *sorted(entry_point_names(kind.group))]))
+
+
+def find_plugin(kind: PluginKind[T], name: str) -> T:
+    """Return the specification of that name: a built-in, an entry point, or `file.py`.
+
+    Raises:
+        ConfigError: there is none, or what the name leads to is not of this kind.
+    """
+    if name in kind.builtin:
+        return _spec_of(kind, import_module(kind.builtin[name]), name)
+    if name.endswith(".py"):
+        return _spec_of(kind, load_file(name, kind.word), name)
+    points = entry_point_names(kind.group)
+    if name not in points:
+        raise ConfigError(f"Unknown {kind.word} '{name}'. {suggest(name, plugin_names(kind))}")
+    try:
+        return _spec_of(kind, points[name].load(), name)
+    except AssayError:
+        raise
+    except Exception as error:  # a package that is installed, but broken
+        what = f"{kind.word.capitalize()} '{name}' of {points[name].value}"
+        raise ConfigError(f"{what} cannot be loaded: {error}") from error
+
+
+def _spec_of(kind: PluginKind[T], loaded: object, name: str) -> T:
+    """Return the specification in what was loaded: a module, or the specification itself."""
+    spec = getattr(loaded, kind.attribute, loaded)
+    if not isinstance(spec, kind.record):
+        origin = getattr(sys.modules.get(getattr(loaded, "__name__", ""), loaded), "__file__", loaded)
+        what = f"{kind.word.capitalize()} '{name}'"
+        raise ConfigError(f"{what}: {origin} has no {kind.attribute} = {kind.record.__name__}(…).")
+    return spec
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from statistics import fmean
 
 from assay.cli.progress import Counted
 from assay.studies.interval_coverage import PRESETS, run_coverage
-from assay.studies.real_coverage import Source, run_real
+from assay.studies.real_coverage import RealSetting, run_real
 from assay.studies.simulate import Strategy
 from assay.uncertainty.coverage import Coverage, average_ranks, comparable
 from assay.uncertainty.methods import METHODS
@@ -62,7 +62,7 @@ def published_simulations() -> Published:
     return Published(cells, 200)
 
 
-def published_real(found: Sequence[Source]) -> Published:
+def published_real(found: Sequence[RealSetting]) -> Published:
     """Return the lines of the paper's Table 3 that speak of these data; empty where it is not at hand."""
     names = {REAL[Path(one.path).stem]: one.name for one in found}
     cells = {}
@@ -158,7 +158,7 @@ def _one(cell: Coverage | None) -> str:
     return text if cell.holds else f"**{text}**"
 
 
-def sources() -> list[Source]:
+def sources() -> list[RealSetting]:
     """Return the paper's data sets that are at hand, with its numbers of training rows."""
     small, large = (
         ("credit-g", "PhishingWebsites", "musk"),
@@ -167,11 +167,13 @@ def sources() -> list[Source]:
     targets = {row["name"]: row["target"] for row in _rows(DATASETS / "INDEX.csv")}
     pairs = [(name, 50) for name in small] + [(name, 500) for name in large]
     return [
-        Source(str(DATASETS / f"{name}.parquet"), targets[name], n) for name, n in pairs if name in targets
+        RealSetting(str(DATASETS / f"{name}.parquet"), targets[name], n)
+        for name, n in pairs
+        if name in targets
     ]
 
 
-def guided_sources() -> list[Source]:
+def guided_sources() -> list[RealSetting]:
     """Return three data sets, 50 rows of each, searched by proposals of a sampler and by chance."""
     strategies: tuple[Strategy, ...] = ("random", "guided")
     small = [one for one in sources() if Path(one.path).stem in GUIDED]

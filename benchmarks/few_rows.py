@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
+from assay.searches.folds import fold_rows
 from assay.studies.interval_coverage import run_coverage
-from assay.studies.real_coverage import FOLDS, Source, draw, search_rows, true_score
-from assay.studies.search import fold_rows
+from assay.studies.real_coverage import FOLDS, RealSetting, draw, search_rows, true_score
 from assay.studies.simulate import Setting, draw_search
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.coverage import Coverage
@@ -95,7 +95,7 @@ def _within(share: float, low: float, high: float) -> bool:
     return low < share <= high or (low == 0 and share == 0)
 
 
-def search_real(source: Source, number: int) -> dict[str, Any]:
+def search_real(source: RealSetting, number: int) -> dict[str, Any]:
     """Return bounds, and the truth of the winner: fitted on all rows, and the mean of its ten models of the folds."""
     drawn = draw(source, number)
     predictions, tried = search_rows(source, drawn)

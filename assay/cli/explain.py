@@ -38,7 +38,12 @@ def explain(
     if json:
         facts = told.facts.to_json() if told.facts else None
         row = told.row.to_json() if told.row else {}
-        print_json({"state": told.state, "row": row, "facts": facts, "log": told.log, "remedy": told.remedy})
+        print_json(
+            {
+                "state": told.state, "row": row, "facts": facts, "log": told.log, "removed": told.removed,
+                "remedy": told.remedy,
+            }
+        )  # fmt: skip
         return
     _show(told)
 
@@ -73,6 +78,8 @@ def _show(told: Explanation) -> None:
         out.print(f"last lines of {escape(str(told.folder.log))}:")
         for line in told.log:
             out.print(f"  [dim]{escape(visible(line))}[/]")
+    for sentence in told.removed:
+        out.print(escape(sentence))
     out.print(f"[bold]what to do:[/] {escape(told.remedy)}")
 
 

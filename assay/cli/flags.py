@@ -6,16 +6,20 @@ import re
 
 from assay.errors import UserError
 
-__all__ = ["FLAGS", "message_of"]
+__all__ = ["FLAGS", "flag_of", "message_of"]
 
+# Options that are not called like their Python argument.
 FLAGS = {
     "constraints": "--constraints FILE",
     "executor": "--on",
     "folds": "--fold",
-    "oversubscribe": "--oversubscribe",
-    "tier": "--tier",
     "workers": "-p",
 }
+
+
+def flag_of(name: str) -> str:
+    """Return the option of the command line that has the name of a Python argument."""
+    return f"--{name.replace('_', '-')}"
 
 
 def message_of(error: UserError) -> str:
@@ -26,5 +30,5 @@ def message_of(error: UserError) -> str:
 
 
 def _flag(match: re.Match[str]) -> str:
-    flag = FLAGS.get(match[1], match[1])
+    flag = FLAGS.get(match[1], flag_of(match[1]))
     return flag if match[2] in (None, "True") else f"{flag} {match[2]}"

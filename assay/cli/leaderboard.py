@@ -59,9 +59,10 @@ def leaderboard(
     except UserError as error:  # the ranks are there all the same
         notes = (str(error),)
     if json:
-        values = board.to_json()
-        values["warnings"] += notes
-        print_json({**values, "model_bounds": bounds.to_json()["model_bounds"] if bounds else []})
+        values, bounded = board.to_json(), bounds.to_json() if bounds else {"model_bounds": []}
+        assert isinstance(values, dict) and isinstance(bounded, dict)
+        warnings = [*board.notes, *notes]
+        print_json({**values, "warnings": warnings, "model_bounds": bounded["model_bounds"]})
         return
     print_record(board, json)
     if bounds:

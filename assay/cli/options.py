@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -51,6 +51,8 @@ __all__ = [
     "parse_settings",
     "tell_notes",
 ]
+
+NESTED_TOO_DEEPLY = 1000  # brackets; below that the value itself is checked
 
 # Which tasks of a suite: the same words for `run` and `suite show`.
 Tasks = Annotated[list[str] | None, typer.Option("--task", "-t", help="Only these tasks (name or glob).")]
@@ -159,9 +161,9 @@ def make_selection(
     )  # fmt: skip
 
 
-def parse_settings(words: list[str]) -> dict[str, dict[str, Any]]:
+def parse_settings(words: list[str]) -> dict[str, dict[str, object]]:
     """Read `framework.key=value` words; values are JSON where they can be, text otherwise."""
-    out: dict[str, dict[str, Any]] = {}
+    out: dict[str, dict[str, object]] = {}
     for word in words:
         name, equals, text = word.partition("=")
         framework, dot, key = name.partition(".")
@@ -169,6 +171,8 @@ def parse_settings(words: list[str]) -> dict[str, dict[str, Any]]:
             raise ConfigError(
                 f"--set {word}: write framework.key=value, for example random_forest.n_estimators=100."
             )
+        if text.startswith("[" * NESTED_TOO_DEEPLY):  # how deep json goes depends on the version of Python
+            raise ConfigError(f"--set {name}: the value is nested too deeply.")
         try:
             value = json.loads(text)
         except ValueError:

@@ -29,6 +29,7 @@ __all__ = [
     "say",
     "seconds",
     "short",
+    "space",
     "visible",
 ]
 
@@ -53,12 +54,12 @@ def console() -> Console:
     return Visible(width=width, highlight=False, soft_wrap=False)
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print JSON that any language can read, and that no terminal obeys."""
     print(visible_json(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False, default=str)))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print a table; columns whose name starts with `>` are aligned to the right."""
     from rich.markup import escape
     from rich.table import Table
@@ -112,6 +113,14 @@ def seconds(value: float | None) -> str:
     if value < 120:
         return f"{value:.1f} s"
     return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def space(size: int) -> str:
+    """Return an amount of disk space with its unit; units are binary, as everywhere: 1 GB is 1024 MB."""
+    for unit, factor in (("TB", 2**40), ("GB", 2**30), ("MB", 2**20)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size / 2**10:.0f} kB"
 
 
 def check_target(path: Path) -> None:

@@ -1,143 +1,120 @@
-"""`assay study …`: recipes on top of the flow."""
+"""`assay study …`: one command for each kind of study that is registered, made when it is asked for."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.analyse.show import write_drawing
-from assay.cli.analyse.source import Figure
-from assay.cli.output import check_target, print_json, print_table, say
+from assay.cli.analyse import AnalyseGroup, failing
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
-    from assay.studies.real_coverage import Source
-    from assay.uncertainty.coverage import Coverage
+    from assay.studies.registry import StudySpec
 
-__all__ = ["register"]
-
-HEADS = ["method", ">inside", "95 %", ">tightness", ">bias", ">true score", ">CPU time", ">failed"]
+__all__ = ["StudyGroup", "register"]
 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    group = typer.Typer(help="Run studies, such as the coverage of interval methods.", no_args_is_help=True)
-    group.command("intervals")(intervals)
+    group = typer.Typer(
+        cls=StudyGroup,
+        help="Run studies, such as the coverage of interval methods. NAME may also be a Python file with a study.",
+        no_args_is_help=True,
+    )
     app.add_typer(group, name="study")
 
 
-def intervals(
-    preset: Annotated[
-        str,
-        typer.Argument(
-            help="paper (Table 2), beyond (further settings), guided (adaptive searches), times (Figure 3) or real."
-        ),
-    ] = "paper",
-    repetitions: Annotated[int, typer.Option(min=1, help="Number of searches per setting.")] = 200,
-    method: Annotated[list[str] | None, typer.Option("--method", "-m", help="Only these methods.")] = None,
-    only: Annotated[
-        str, typer.Option(help="Only settings whose name contains this text, such as N=50.")
-    ] = "",
-    data: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE:TARGET", help="For the study real: data file and target."),
-    ] = None,
-    train: Annotated[
-        int,
-        typer.Option(min=10, help="For the study real: rows to search on; the rest serve as ground truth."),
-    ] = 50,
-    configurations: Annotated[
-        int, typer.Option(min=2, help="For the study real: number of configurations.")
-    ] = 60,
-    strategy: Annotated[
-        str, typer.Option(help="For the study real: static (from the 766), random, or guided (optuna).")
-    ] = "static",
-    jobs: Annotated[int, typer.Option("--jobs", "-p", min=1, help="Number of processes.")] = 1,
-    folder: Annotated[Path, typer.Option(help="Folder for finished work, which is not repeated.")] = Path(
-        "interval-study"
+class StudyGroup(AnalyseGroup):
+    """The commands of all kinds of study; a study is imported when its command is needed, not before."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all kinds of study."""
+        from assay.studies.registry import study_names
+
+        return study_names()
+
+    @staticmethod
+    def callback_of(name: str) -> Callable[..., None]:
+        """Return the function of a command; where there is no such study, it says so."""
+        from assay.studies.registry import find_study
+
+        try:
+            return make_command(find_study(name))
+        except ConfigError as error:
+            return failing(str(error))
+
+    @classmethod
+    def callbacks(cls) -> dict[str, Callable[..., None]]:
+        """Return the functions of all commands by name, for the reference page."""
+        from assay.studies.registry import study_names
+
+        return {name: cls.callback_of(name) for name in study_names()}
+
+
+def make_command(spec: StudySpec) -> Callable[..., None]:
+    """Return the function of the command `assay study NAME`, with all its options in its signature."""
+    from assay.analysis.options import make_options, option_fields
+    from assay.cli.derived import help_of, option_parameters, option_values
+    from assay.cli.flags import flag_of
+
+    fields = option_fields(spec.options)
+
+    def command(**values: Any) -> None:
+        options: object = make_options(spec.options, option_values(fields, values), flag_of)
+        _run(spec, options, **{name: values[name] for name in SHARED})
+
+    parameters = [parameter for field in fields for parameter in option_parameters(field)]
+    shared = {**SHARED, "folder": (SHARED["folder"][0], spec.default_folder)}
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in shared.items()
+    ]
+    command.__name__ = spec.name
+    command.__doc__ = help_of(spec.help, spec.about, "assay study", spec.examples)
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+SHARED: dict[str, tuple[Any, Any]] = {
+    "jobs": (Annotated[int, typer.Option("--jobs", "-p", min=1, help="Number of processes.")], 1),
+    "folder": (Annotated[Path, typer.Option(help="Folder for finished work, which is not repeated.")], None),
+    "output": (
+        Annotated[Path | None, typer.Option("-o", "--output", help="Write all numbers to a CSV file.")],
+        None,
     ),
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write all numbers to a CSV file.")
-    ] = None,
-    figure: Figure = None,
-    json: Annotated[bool, typer.Option(help="Print JSON instead of a table.")] = False,
+    "figure": (
+        Annotated[Path | None, typer.Option(metavar="FILE", help="Draw a figure: SVG, PDF or PNG.")],
+        None,
+    ),
+    "json": (Annotated[bool, typer.Option(help="Print JSON instead of a table.")], False),
+}
+
+
+def _run(
+    spec: StudySpec,
+    options: Any,
+    jobs: int,
+    folder: Path,
+    output: Path | None,
+    figure: Path | None,
+    json: bool,
 ) -> None:
-    """Measure the coverage of each interval method, in simulated searches or on real data.
-
-    On real data a few rows are searched on, with the paper's configurations, and the many others are the truth.
-
-    \b
-    Examples:
-      assay study intervals paper --repetitions 200 --jobs 2
-      assay study intervals beyond -m bbc -m bbc_f --only acc
-      assay study intervals real --data spambase.csv:class --train 50 --repetitions 30
-    """
-    from assay.analysis.record import as_json
+    from assay.cli.analyse.show import draw_record, print_record
+    from assay.cli.output import check_target
     from assay.cli.progress import Counted
-    from assay.report.coverage_figures import tightness_drawing, time_drawing
-    from assay.studies.interval_coverage import PRESETS, run_coverage, write_table
-    from assay.uncertainty.coverage import average_ranks
+    from assay.studies.registry import StudyRun
 
     for path in (output, figure):
         if path is not None:
             check_target(path)
-    methods = tuple(method or ())
-    with Counted("pieces of work", json, "The same command goes on from there.") as progress:
-        if preset == "real":
-            from assay.studies.real_coverage import run_real
-
-            if only:
-                raise ConfigError("--only chooses among simulated settings; real data are named by --data.")
-            sources = _sources(data, train, configurations, strategy)
-            found = run_real(sources, folder, repetitions, methods, jobs, progress)
-        elif preset in PRESETS:
-            settings = [one for one in PRESETS[preset]() if only in one.name]
-            if not settings:
-                raise ConfigError(f"No setting of {preset} has '{only}' in its name.")
-            found = run_coverage(settings, folder, repetitions, methods, jobs, progress)
-        else:
-            raise ConfigError(f"There is no preset '{preset}': choose {', '.join(PRESETS)} or real.")
+    with Counted("pieces of work", json, "Run the same command again to continue.") as progress:
+        record = spec.run(options, StudyRun(folder, jobs, progress))
     if output is not None:
-        write_table(output, found)
-    write_drawing(time_drawing(found) if preset == "times" else tightness_drawing(found), figure)
-    if json:
-        print_json(as_json(found))
-        return
-    for name in dict.fromkeys(one.setting for one in found):
-        print_table(name, HEADS, [_line(one) for one in found if one.setting == name])
-    ranks = sorted((rank, name) for name, rank in average_ranks(found).items())
-    if ranks:
-        print_table("Average ranks", ["method", ">rank"], [[name, f"{rank:.2f}"] for rank, name in ranks])
-    say(
-        f"Of {repetitions} searches: the share whose truth was inside; whether a promise of 95 % stands (by an exact "
-        "binomial test); how far the bound lay from the truth; how much too good the estimate was; the true score of "
-        "whom the method chose."
-    )
-
-
-def _sources(data: list[str] | None, train: int, configurations: int, strategy: str) -> list[Source]:
-    from assay.studies.real_coverage import Source
-
-    pairs = [one.rpartition(":") for one in data or ()]
-    if not pairs or not all(path and target for path, _, target in pairs):
-        raise ConfigError(
-            "Name the data: --data FILE:TARGET, as spambase.csv:class; it may be given several times."
-        )
-    return [
-        Source(path, target, train, n_configurations=configurations, strategy=strategy)  # type: ignore[arg-type]
-        for path, _, target in pairs
-    ]
-
-
-def _line(one: Coverage) -> list[str]:
-    holds = "stands" if one.holds else ""
-    took = "–" if one.seconds != one.seconds else f"{1000 * one.seconds:.0f} ms"
-    shown = (one.inclusion, one.tightness, one.bias, one.truth)
-    inside, *others = (_three(value) for value in shown)
-    return [one.method, inside, holds, *others, took, str(one.failed)]
-
-
-def _three(value: float) -> str:
-    return "–" if value != value else f"{value:.3f}"
+        record.to_frame().to_csv(output, index=False, lineterminator="\n")
+    draw_record(record, {"figure": figure})
+    print_record(record, json)

@@ -7,21 +7,24 @@ study's folder: what was done is not done again, and several processes may share
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.studies.pieces import Piece, run_pieces
+from assay.studies.pieces import StudyPiece, run_pieces
 from assay.studies.simulate import Setting, Strategy, draw_search
 from assay.studies.verdicts import check_methods, judge
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.coverage import Coverage, summarise
 
-__all__ = ["PRESETS", "run_coverage", "run_one", "write_table"]
+if TYPE_CHECKING:
+    from assay.studies.pieces import StudyRow, StudyRows
+
+__all__ = ["PRESETS", "run_coverage", "run_one"]
 
 BATCH = 10  # repetitions that are one piece of work
 
@@ -88,33 +91,22 @@ def run_coverage(
     wanted = check_methods(methods)
     batches = [(begin, min(begin + BATCH, repetitions)) for begin in range(0, repetitions, BATCH)]
     pieces = [
-        Piece(run_batch, (setting, begin, end, wanted), (asdict(setting), begin, end, wanted))
+        StudyPiece(run_batch, (setting, begin, end, wanted), (asdict(setting), begin, end, wanted))
         for setting in settings
         for begin, end in batches
     ]
     return summarise(run_pieces(pieces, folder, jobs, progress))
 
 
-def run_batch(setting: Setting, begin: int, end: int, methods: Sequence[str]) -> list[dict[str, Any]]:
+def run_batch(setting: Setting, begin: int, end: int, methods: Sequence[str]) -> StudyRows:
     """Return the rows of some repetitions."""
     return [row for number in range(begin, end) for row in run_one(setting, number, methods)]
 
 
-def run_one(setting: Setting, number: int, methods: Sequence[str]) -> list[dict[str, Any]]:
+def run_one(setting: Setting, number: int, methods: Sequence[str]) -> StudyRows:
     """Return what each method said of one simulated search; the same number is the same search."""
     seed = int.from_bytes(sha256(f"{asdict(setting)}|{number}".encode()).digest()[:8], "big")
     drawn = draw_search(setting, np.random.default_rng(seed))
-    about = {"setting": setting.name, "number": number}
+    about: StudyRow = {"setting": setting.name, "number": number}
     search = prepare(drawn.data, setting.metric)
     return judge(search, methods, seed % 2**32, lambda winner: float(drawn.truth[winner]), about)
-
-
-def write_table(path: Path, found: Sequence[Coverage]) -> None:
-    """Write all numbers as CSV."""
-    import csv
-
-    names = [field.name for field in fields(Coverage)]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(one) for one in found)

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from assay import __version__
 from assay.errors import ConfigError, UserError
+from assay.files import make_folder, read_bytes, write_replace
+from assay.searches.crossfit import WORKER_DIED
 
-__all__ = ["WORKER_DIED", "Piece", "make_folder", "run_pieces"]
+if TYPE_CHECKING:
+    from assay.typing import JsonObject
 
-WORKER_DIED = (
-    "A process was killed from outside, most likely because memory ran out. What is finished is kept where a folder "
-    "was named: start again, with fewer processes."
-)
+__all__ = ["StudyPiece", "StudyRow", "StudyRows", "run_pieces"]
 
-Rows = list[dict[str, Any]]
+StudyRow: TypeAlias = "JsonObject"
+StudyRows: TypeAlias = "list[StudyRow]"
 
 
 @dataclass(frozen=True)
-class Piece:
+class StudyPiece:
     """A function of a module and its arguments; `about` is what its rows depend on, and names its file.
 
-    They also depend on this version: another one does the work anew.
+    They also depend on this version: another one does the work again.
     """
 
-    run: Callable[..., Rows]
-    arguments: tuple[Any, ...]
-    about: tuple[Any, ...]
+    run: Callable[..., StudyRows]
+    arguments: tuple[object, ...]
+    about: tuple[object, ...]
 
     @property
     def file(self) -> str:
@@ -43,27 +43,20 @@ class Piece:
         return f"{sha256(about.encode()).hexdigest()[:20]}.json"
 
 
-def make_folder(folder: Path) -> None:
-    """Make sure that there is a folder to keep work in; raises ConfigError where there cannot be one."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise ConfigError(f"{folder} is a file: name a folder.") from None
-    except OSError as error:
-        raise ConfigError(f"{folder} cannot be made: {error.strerror}. Name another folder.") from None
-
-
 def run_pieces(
-    pieces: Sequence[Piece], folder: Path, jobs: int = 1, progress: Callable[[int, int], None] | None = None
-) -> Iterator[dict[str, Any]]:
+    pieces: Sequence[StudyPiece],
+    folder: Path,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[StudyRow]:
     """Run the pieces that the folder lacks in so many processes, then yield the rows of all, in their order."""
     make_folder(folder)
     missing = [piece for piece in pieces if _read(folder / piece.file) is None]
-    found = len(pieces) - len(missing)
-    tell = progress or (lambda *_: None)
-    tell(found, len(pieces))
-    for done, _ in enumerate(_run_all(missing, folder, jobs), start=found + 1):
-        tell(done, len(pieces))
+    n_found = len(pieces) - len(missing)
+    report = progress or (lambda *_: None)
+    report(n_found, len(pieces))
+    for done, _ in enumerate(_run_all(missing, folder, jobs), start=n_found + 1):
+        report(done, len(pieces))
     for piece in pieces:
         rows = _read(folder / piece.file)
         if rows is None:
@@ -71,7 +64,7 @@ def run_pieces(
         yield from rows
 
 
-def _run_all(missing: Sequence[Piece], folder: Path, jobs: int) -> Iterator[None]:
+def _run_all(missing: Sequence[StudyPiece], folder: Path, jobs: int) -> Iterator[None]:
     """Yield after each; what fails ends all that have not begun."""
     pool = ProcessPoolExecutor(jobs)
     try:
@@ -84,20 +77,21 @@ def _run_all(missing: Sequence[Piece], folder: Path, jobs: int) -> Iterator[None
         pool.shutdown(cancel_futures=True)
 
 
-def _read(path: Path) -> Rows | None:
+def _read(path: Path) -> StudyRows | None:
     """Return the rows of a piece; None if there are none, or they were damaged since."""
+    content = read_bytes(path)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        rows = json.loads(content.value) if content.value is not None else None
+    except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, list) else None
+    is_whole = isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+    return rows if is_whole else None
 
 
-def _run(piece: Piece, folder: Path) -> None:
+def _run(piece: StudyPiece, folder: Path) -> None:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
         rows = piece.run(*piece.arguments)
-    partial = folder / f"{piece.file}.{os.getpid()}.partial"
-    partial.write_text(json.dumps(rows), encoding="utf-8")
-    partial.replace(folder / piece.file)  # so nobody ever sees half of it
+    data = json.dumps(rows).encode()
+    write_replace(folder / piece.file, lambda file: file.write(data), durable=False)

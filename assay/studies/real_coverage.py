@@ -11,33 +11,37 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.errors import ConfigError, DataError
 from assay.results.prediction_matrix import PredictionMatrix
+from assay.searches.configurations import Configuration, choose
+from assay.searches.crossfit import scores_of
+from assay.searches.guided import search_guided
+from assay.searches.inputs import SearchData, open_data
+from assay.searches.search import demand_for, fit_winner, search
 from assay.settings import Settings
-from assay.studies.crossfit import scores_of
-from assay.studies.guided import search_guided
-from assay.studies.inputs import SearchData, open_data
-from assay.studies.pieces import Piece, run_pieces
-from assay.studies.search import demand_for, fit_winner, search
+from assay.studies.pieces import StudyPiece, run_pieces
 from assay.studies.simulate import STRATEGIES, Strategy
-from assay.studies.spaces import Configuration, choose
 from assay.studies.verdicts import check_methods, judge
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.coverage import Coverage, summarise
 from assay.uncertainty.scorers import make_scorer
 
-__all__ = ["Drawn", "Source", "draw", "run_real", "search_rows", "true_score"]
+if TYPE_CHECKING:
+    from assay.studies.pieces import StudyRow, StudyRows
+    from assay.typing import Ints
+
+__all__ = ["DrawnRows", "RealSetting", "draw", "run_real", "search_rows", "true_score"]
 
 FOLDS = 10
 TRIES = 1000
 
 
 @dataclass(frozen=True)
-class Source:
+class RealSetting:
     """A data set, how many of its rows are searched on, and by what.
 
     `static` takes configurations of the paper's space, the same in every repetition; `guided` and `random` let a
@@ -63,7 +67,7 @@ class Source:
 
 
 def run_real(
-    sources: Sequence[Source],
+    sources: Sequence[RealSetting],
     folder: Path,
     repetitions: int = 30,
     methods: Sequence[str] = (),
@@ -79,14 +83,14 @@ def run_real(
     settings = Settings.from_environment()
     digests = [open_data(one.path, one.target, None, one.metric, settings).digest() for one in sources]
     pieces = [
-        Piece(run_one, (source, number, wanted), (source.name, digest, number, wanted))
+        StudyPiece(run_one, (source, number, wanted), (source.name, digest, number, wanted))
         for number in range(repetitions)
         for source, digest in zip(sources, digests, strict=True)
     ]
     return summarise(run_pieces(pieces, folder, jobs, progress))
 
 
-def run_one(source: Source, number: int, methods: Sequence[str]) -> list[dict[str, Any]]:
+def run_one(source: RealSetting, number: int, methods: Sequence[str]) -> StudyRows:
     """Return what each method said of one search on drawn rows; the same number is the same search."""
     drawn = draw(source, number)
     predictions, tried = search_rows(source, drawn)
@@ -98,12 +102,12 @@ def run_one(source: Source, number: int, methods: Sequence[str]) -> list[dict[st
             truths[one.name] = true_score(source, drawn, one)
         return truths[one.name]
 
-    about = {"setting": source.name, "number": number}
+    about: StudyRow = {"setting": source.name, "number": number}
     return judge(prepare(predictions, source.metric), methods, drawn.seed, truth_of, about)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnRows:
     """Rows to search on, all others, and the seed of everything that is left to chance."""
 
     train: SearchData
@@ -111,15 +115,15 @@ class Drawn:
     seed: int
 
 
-def draw(source: Source, number: int) -> Drawn:
+def draw(source: RealSetting, number: int) -> DrawnRows:
     """Return the rows of one repetition."""
     data = open_data(source.path, source.target, None, source.metric, Settings.from_environment())
     seed = int.from_bytes(sha256(f"{source.name}|{number}".encode()).digest()[:4], "big")
     train, held_out = draw_training(data, source.n_train, np.random.default_rng(seed))
-    return Drawn(train, held_out, seed)
+    return DrawnRows(train, held_out, seed)
 
 
-def search_rows(source: Source, drawn: Drawn) -> tuple[PredictionMatrix, dict[str, Configuration]]:
+def search_rows(source: RealSetting, drawn: DrawnRows) -> tuple[PredictionMatrix, dict[str, Configuration]]:
     """Return the out-of-fold predictions of all configurations, and the configurations by name."""
     if source.strategy != "static":
         n = source.n_configurations
@@ -129,7 +133,7 @@ def search_rows(source: Source, drawn: Drawn) -> tuple[PredictionMatrix, dict[st
     return found.predictions, {one.name: one for one in tried}
 
 
-def true_score(source: Source, drawn: Drawn, one: Configuration, rows: Any = None) -> float:
+def true_score(source: RealSetting, drawn: DrawnRows, one: Configuration, rows: Ints | None = None) -> float:
     """Return the score on the held-out rows of a configuration fitted on all training rows, or on some of them."""
     train = drawn.train if rows is None else drawn.train.take(rows)
     demand = demand_for(drawn.train, source.metric, drawn.seed)

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from assay.errors import ConfigError
 from assay.metrics.registry import get_metric
 from assay.results.prediction_matrix import PredictionMatrix, check_predictions
-from assay.studies.guided import Guide, open_guide, score_of
+from assay.searches.guided import score_of
+from assay.searches.samplers import Guide, open_guide
+
+if TYPE_CHECKING:
+    from assay.typing import Array, Floats, Ints
 
 __all__ = ["STRATEGIES", "Setting", "Strategy", "draw_search"]
 
@@ -80,14 +84,14 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SimulatedSearch:
     """PredictionMatrix of a made-up search, and (C) the true performance of each configuration."""
 
     data: PredictionMatrix
-    truth: Any
+    truth: Floats
 
 
-def draw_search(setting: Setting, random: np.random.Generator) -> Drawn:
+def draw_search(setting: Setting, random: np.random.Generator) -> SimulatedSearch:
     """Draw one search."""
     y, folds = _rows(setting, random)
     kind = KINDS[setting.metric]
@@ -96,10 +100,10 @@ def draw_search(setting: Setting, random: np.random.Generator) -> Drawn:
     level = random.beta(*setting.beta, size=setting.c)
     noise = _noise(setting, random)
     values, truth = kind(setting, y, level, noise)
-    return Drawn(check_predictions(y, values, folds), truth)
+    return SimulatedSearch(check_predictions(y, values, folds), truth)
 
 
-def _rows(setting: Setting, random: np.random.Generator) -> tuple[Any, Any]:
+def _rows(setting: Setting, random: np.random.Generator) -> tuple[Array, Ints]:
     """Return the truth and the folds: classes have fixed counts and are spread evenly over the folds."""
     at = np.arange(setting.n)
     if setting.classes == 0:
@@ -109,7 +113,7 @@ def _rows(setting: Setting, random: np.random.Generator) -> tuple[Any, Any]:
     return at * setting.classes // setting.n, at % setting.n_folds
 
 
-def _noise(setting: Setting, random: np.random.Generator) -> Any:
+def _noise(setting: Setting, random: np.random.Generator) -> Floats:
     """Return (N, C) or (N, C, K) standard normal noise, of which the configurations share a part."""
     shape = (setting.n, setting.c) if setting.classes <= 2 else (setting.n, setting.c, setting.classes)
     own = random.normal(size=shape)
@@ -119,10 +123,10 @@ def _noise(setting: Setting, random: np.random.Generator) -> Any:
     return sqrt(setting.rho) * shared + sqrt(1 - setting.rho) * own
 
 
-Kind = Callable[[Setting, Any, Any, Any], tuple[Any, Any]]
+Kind: TypeAlias = "Callable[[Setting, Array, Floats, Floats], tuple[Floats, Floats]]"
 
 
-def _areas(setting: Setting, y: Any, level: Any, noise: Any) -> tuple[Any, Any]:
+def _areas(setting: Setting, y: Array, level: Floats, noise: Floats) -> tuple[Floats, Floats]:
     """Return scores that are normal in each class, as far apart as the area (of pairs of classes) says."""
     from scipy.stats import norm
 
@@ -133,7 +137,7 @@ def _areas(setting: Setting, y: Any, level: Any, noise: Any) -> tuple[Any, Any]:
     return noise + (np.arange(setting.classes) == y[:, None])[:, None, :] * apart[:, None], level
 
 
-def _hits(setting: Setting, y: Any, level: Any, noise: Any) -> tuple[Any, Any]:
+def _hits(setting: Setting, y: Array, level: Floats, noise: Floats) -> tuple[Floats, Floats]:
     """Return classes that are right as often as the accuracy says, whatever the row."""
     from scipy.stats import norm
 
@@ -149,7 +153,7 @@ def _hits(setting: Setting, y: Any, level: Any, noise: Any) -> tuple[Any, Any]:
     return 0.1 + 0.7 * (np.arange(setting.classes) == said[:, :, None]), level
 
 
-def _losses(setting: Setting, y: Any, level: Any, noise: Any) -> tuple[Any, Any]:
+def _losses(setting: Setting, y: Array, level: Floats, noise: Floats) -> tuple[Floats, Floats]:
     """Return probabilities that are right: of scores normal in each class. Their log loss follows by integration."""
     from scipy.special import expit
     from scipy.stats import norm
@@ -159,17 +163,17 @@ def _losses(setting: Setting, y: Any, level: Any, noise: Any) -> tuple[Any, Any]
     nodes, weights = np.polynomial.hermite_e.hermegauss(101)
     weights = weights / weights.sum()
 
-    def logit(x: Any) -> Any:
-        return (
-            apart * x - apart**2 / 2 + prior
-        )  # of scores N(0, 1) in the first class and N(apart, 1) in the second
+    def logit(x: Floats) -> Floats:
+        # Of scores N(0, 1) in the first class and N(apart, 1) in the second.
+        found: Floats = apart * x - apart**2 / 2 + prior
+        return found
 
     cost = [np.logaddexp(0, sign * logit(nodes[:, None] + at * apart)) for at, sign in ((0, 1), (1, -1))]
     truth = setting.balance * (weights @ cost[0]) + (1 - setting.balance) * (weights @ cost[1])
     return expit(logit(noise + y[:, None] * apart)), truth
 
 
-def _errors(setting: Setting, y: Any, level: Any, noise: Any) -> tuple[Any, Any]:
+def _errors(setting: Setting, y: Array, level: Floats, noise: Floats) -> tuple[Floats, Floats]:
     """Return numbers with noise of a known size; at a level of 1 there is none."""
     size = 1.5 * (1 - level)
     truth = size if setting.metric == "rmse" else 1 - size**2
@@ -186,8 +190,8 @@ WAVES = 60
 
 
 def _proposed(
-    setting: Setting, guide: Guide, y: Any, folds: Any, kind: Kind, random: np.random.Generator
-) -> Drawn:
+    setting: Setting, guide: Guide, y: Array, folds: Ints, kind: Kind, random: np.random.Generator
+) -> SimulatedSearch:
     """Let a sampler propose one configuration after the other on a smooth surface of true performances.
 
     The noise of near configurations is alike: it is a smooth function of where they lie. So a sampler that goes where
@@ -204,29 +208,29 @@ def _proposed(
         study.tell(trial, score_of(setting.metric, y, said, folds))
         values.append(said[:, 0])
         truth.append(float(real[0]))
-    return Drawn(check_predictions(y, np.stack(values, axis=1), folds), np.array(truth))
+    return SimulatedSearch(check_predictions(y, np.stack(values, axis=1), folds), np.array(truth))
 
 
-def _surface(setting: Setting, random: np.random.Generator) -> Callable[[Any], float]:
+def _surface(setting: Setting, random: np.random.Generator) -> Callable[[Floats], float]:
     """Return true levels over the unit cube: quantiles of the setting's distribution of a smooth random function."""
     from scipy.stats import beta, norm
 
     waves, phase, height = _waves(random, 1.0)
 
-    def level(place: Any) -> float:
+    def level(place: Floats) -> float:
         return float(beta.ppf(norm.cdf(height @ np.cos(waves @ place + phase)), *setting.beta))
 
     return level
 
 
-def _smooth_noise(setting: Setting, random: np.random.Generator) -> Callable[[Any], Any]:
+def _smooth_noise(setting: Setting, random: np.random.Generator) -> Callable[[Floats], Floats]:
     """Return noise (N, 1) that changes smoothly with the place: near configurations err on the same rows."""
     waves, phase, _ = _waves(random, 3.0)
     shape = (setting.n, WAVES) if setting.classes <= 2 else (setting.n, setting.classes, WAVES)
     size = random.normal(size=shape) * sqrt(2 / WAVES)
     keep = setting.rho
 
-    def noise(place: Any) -> Any:
+    def noise(place: Floats) -> Floats:
         smooth = size @ np.cos(waves @ place + phase)
         own = random.normal(size=smooth.shape)
         return np.expand_dims(sqrt(keep) * smooth + sqrt(1 - keep) * own, 1)
@@ -234,6 +238,6 @@ def _smooth_noise(setting: Setting, random: np.random.Generator) -> Callable[[An
     return noise
 
 
-def _waves(random: np.random.Generator, scale: float) -> tuple[Any, Any, Any]:
+def _waves(random: np.random.Generator, scale: float) -> tuple[Floats, Floats, Floats]:
     frequencies = scale * 2 * random.normal(size=(WAVES, DIMENSIONS))
     return frequencies, random.uniform(0, 2 * np.pi, WAVES), random.normal(size=WAVES) * sqrt(2 / WAVES)

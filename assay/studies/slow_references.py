@@ -9,19 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.errors import DataError
 from assay.metrics import get_metric
-from assay.studies.crossfit import Work, compute_all, read_pieces, scores_of
-from assay.studies.inputs import SearchData
-from assay.studies.search import demand_for, fit_winner, fold_rows, gather
-from assay.studies.spaces import Configuration
+from assay.searches.configurations import Configuration
+from assay.searches.crossfit import Work, compute_all, read_pieces, scores_of
+from assay.searches.folds import fold_rows
+from assay.searches.inputs import SearchData
+from assay.searches.search import demand_for, fit_winner, gather
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.result import Options, read_off
 from assay.uncertainty.scorers import make_scorer
+
+if TYPE_CHECKING:
+    from assay.typing import Floats, Ints
 
 __all__ = ["direct_bootstrap", "find_winner", "nested_cross_validation"]
 
@@ -48,7 +52,7 @@ def nested_cross_validation(
     outer: int = 10,
     inner: int = 10,
     seed: int = 0,
-) -> tuple[float, Any]:
+) -> tuple[float, Floats]:
     """Return the mean over the outer folds of the score of each one's winner, and these scores.
 
     A fold in which the metric has no value is NaN there, and not in the mean.
@@ -72,7 +76,7 @@ def direct_bootstrap(
     folds: int = 10,
     options: Options | None = None,
     seed: int = 0,
-) -> tuple[float, float, float, Any]:
+) -> tuple[float, float, float, Floats]:
     """Return estimate, lower and upper end, and the score of each draw's winner on the rows that were not drawn.
 
     Copies of a row stay in one fold of the search: else it would be tested on what it learned, which the papers do not
@@ -98,7 +102,7 @@ def direct_bootstrap(
     return float(known.mean()), low, high, known
 
 
-def _bag(data: SearchData, random: np.random.Generator) -> Any:
+def _bag(data: SearchData, random: np.random.Generator) -> Ints:
     """Return rows drawn with replacement, as many as there are; of groups all rows, as many groups as there are."""
     if data.groups is None:
         return random.integers(data.n_rows, size=data.n_rows)
@@ -109,8 +113,8 @@ def _bag(data: SearchData, random: np.random.Generator) -> Any:
 
 def _score_winner(
     data: SearchData,
-    train: Any,
-    test: Any,
+    train: Ints,
+    test: Ints,
     configurations: Sequence[Configuration],
     metric: str,
     folds: int,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError, UserError
 from assay.uncertainty.bbc import Search
 from assay.uncertainty.methods import METHODS, find_interval
 from assay.uncertainty.result import Options
+
+if TYPE_CHECKING:
+    from assay.studies.pieces import StudyRow, StudyRows
 
 __all__ = ["check_methods", "judge"]
 
@@ -32,8 +35,8 @@ def judge(
     methods: Sequence[str],
     seed: int,
     truth_of: Callable[[int], float],
-    about: dict[str, Any],
-) -> list[dict[str, Any]]:
+    about: StudyRow,
+) -> StudyRows:
     """Return a row for each method: `about`, its bound and estimate, and the truth of the one it chose."""
     higher = search.metric.higher_is_better
     size = {"n": search.data.n_rows, "c": len(search.data.names), "folds": search.data.n_folds}

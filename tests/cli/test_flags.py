@@ -19,7 +19,7 @@ from assay.errors import ConfigError
         ),
         ("Run `assay doctor`; `workers` is a word.", [], "Run `assay doctor`; `workers` is a word."),
         ("The column `workers` and `folds`.", ["folds"], "The column `workers` and --fold."),
-        ("`unheard=3` of.", ["unheard"], "unheard 3 of."),
+        ("`no_such_table=3` of.", ["no_such_table"], "--no-such-table 3 of."),
     ],
 )
 def test_arguments_become_options(message: str, arguments: list[str], shown: str) -> None:

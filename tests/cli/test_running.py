@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.frameworks.find import find_framework
 from assay.store.store import Store
 
 from ..conftest import RAISES, write_framework
@@ -97,7 +98,7 @@ def test_failed_jobs_are_exit_code_1_and_only_they_run_again(assay: Assay, tmp_p
     assert assay("run", "constant,./mine", *ONE).code == 1, "a failure is still one when nothing was run"
     assert [row["attempt"] for row in rows(tmp_path)] == [1, 1]
     # Mended, the row is stale; --retry-failed runs the failed job alone.
-    constant = (Path(__file__).parents[2] / "assay/frameworks/constant/adapter.py").read_text()
+    constant = Path(str(find_framework("constant").adapter)).read_text()
     (folder / "adapter.py").write_text(constant)
     stale = assay("run", "constant,./mine", *ONE)
     assert stale.code == 1 and "1 row(s) were made with another adapter" in stale.out

@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 
 from assay.errors import ConfigError, UserError
 from assay.studies.interval_coverage import PRESETS, run_coverage, run_one
-from assay.studies.pieces import Piece, run_pieces
+from assay.studies.pieces import StudyPiece, run_pieces
 from assay.studies.simulate import Setting, draw_search
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.coverage import Coverage, average_ranks, summarise
@@ -111,14 +111,14 @@ def test_a_damaged_piece_is_done_again_and_a_failure_ends_the_rest(tmp_path: Pat
     again = run_coverage(settings, tmp_path / "kept", 20, ["bbc"])
     assert [replace(one, seconds=0) for one in again] == [replace(one, seconds=0) for one in first]
     pieces = [
-        Piece(fail, (), ("fails",)),
-        *(Piece(wait, (number,), ("waits", number)) for number in range(40)),
+        StudyPiece(fail, (), ("fails",)),
+        *(StudyPiece(wait, (number,), ("waits", number)) for number in range(40)),
     ]
     with pytest.raises(ArithmeticError):
         list(run_pieces(pieces, tmp_path / "other", 2))
     assert len(list(tmp_path.glob("other/*.json"))) < 20
     with pytest.raises(UserError, match="A process was killed from outside"):
-        list(run_pieces([Piece(die, (), ("dies",))], tmp_path / "third"))
+        list(run_pieces([StudyPiece(die, (), ("dies",))], tmp_path / "third"))
 
 
 def fail() -> list:

@@ -11,23 +11,23 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from assay.errors import ConfigError, DataError
+from assay.searches.guided import search_guided
+from assay.searches.inputs import open_data
 from assay.settings import Settings
-from assay.studies.guided import search_guided
-from assay.studies.inputs import open_data
-from assay.studies.real_coverage import Source, draw_training, run_one, run_real
+from assay.studies.real_coverage import RealSetting, draw_training, run_one, run_real
 from assay.uncertainty.bbc import prepare
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Source:
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RealSetting:
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / ".cache"))
     monkeypatch.setenv("ASSAY_STATE", str(tmp_path / ".state"))
     x, y = load_breast_cancer(return_X_y=True, as_frame=True)
     x.iloc[:, :8].assign(kind=np.where(y, "good", "bad")).to_csv(tmp_path / "cancer.csv", index=False)
-    return Source(str(tmp_path / "cancer.csv"), "kind", 60, n_configurations=4)
+    return RealSetting(str(tmp_path / "cancer.csv"), "kind", 60, n_configurations=4)
 
 
-def test_training_rows_and_held_out_ones_are_all_rows(source: Source) -> None:
+def test_training_rows_and_held_out_ones_are_all_rows(source: RealSetting) -> None:
     data = open_data(source.path, source.target, None, "auc", Settings.from_environment())
     train, rest = draw_training(data, 60, np.random.default_rng(0))
     assert (train.n_rows, rest.n_rows) == (60, 509)
@@ -40,21 +40,21 @@ def test_training_rows_and_held_out_ones_are_all_rows(source: Source) -> None:
         draw_training(data, 3, np.random.default_rng(0))
 
 
-def test_truth_is_the_score_on_rows_that_were_left(source: Source) -> None:
+def test_truth_is_the_score_on_rows_that_were_left(source: RealSetting) -> None:
     rows = run_one(source, 0, ["bbc", "naive_folds", "tt"])
     assert {row["truth"] for row in rows} == {rows[0]["truth"]}, "all three speak of the same winner"
     assert 0.9 < rows[0]["truth"] <= 1 and rows[0]["bound"] < rows[0]["truth"]
     assert rows[0]["setting"] == "cancer, N=60, C=4, auc" and rows[0]["c"] == 4
 
 
-def test_finished_searches_are_not_run_again(source: Source, tmp_path: Path) -> None:
+def test_finished_searches_are_not_run_again(source: RealSetting, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     first = run_real([source], tmp_path / "study", 2, ["bbc"], progress=lambda *one: told.append(one))
     again = run_real([source], tmp_path / "study", 2, ["bbc"], progress=lambda *one: told.append(one))
     assert told == [(0, 2), (1, 2), (2, 2), (2, 2)] and first == again and first[0].repetitions == 2
 
 
-def test_guided_searches_are_judged_like_others(source: Source) -> None:
+def test_guided_searches_are_judged_like_others(source: RealSetting) -> None:
     pytest.importorskip("optuna")
     guided = replace(source, strategy="guided", n_configurations=12)
     rows = run_one(guided, 0, ["bbc", "naive_folds"])
@@ -67,7 +67,7 @@ def test_guided_searches_are_judged_like_others(source: Source) -> None:
         replace(source, strategy="clever")
 
 
-def test_proposals_are_scored_as_the_winner_is_chosen(source: Source) -> None:
+def test_proposals_are_scored_as_the_winner_is_chosen(source: RealSetting) -> None:
     optuna = pytest.importorskip("optuna")
     data = open_data(source.path, source.target, None, "auc", Settings.from_environment())
     train, _ = draw_training(data, 60, np.random.default_rng(0))
@@ -86,7 +86,7 @@ def _plain(row: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in row.items() if key != "seconds"}
 
 
-def test_other_data_of_the_same_name_are_other_data(source: Source, tmp_path: Path) -> None:
+def test_other_data_of_the_same_name_are_other_data(source: RealSetting, tmp_path: Path) -> None:
     first = run_real([source], tmp_path / "study", 1, ["bbc"])
     frame = pd.read_csv(source.path)
     noise = frame.assign(kind=np.random.default_rng(0).permutation(frame["kind"]))

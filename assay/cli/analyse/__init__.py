@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 from assay.errors import ConfigError
 
-__all__ = ["AnalyseGroup", "register"]
+__all__ = ["AnalyseGroup", "failing", "register"]
 
 ANY_WORDS = {
     "ignore_unknown_options": True,
@@ -60,7 +60,7 @@ class AnalyseGroup(TyperGroup):
         try:
             return make_command(find_analysis(name))
         except ConfigError as error:
-            return _failing(str(error))
+            return failing(str(error))
 
     @classmethod
     def callbacks(cls) -> dict[str, Callable[..., None]]:
@@ -70,7 +70,9 @@ class AnalyseGroup(TyperGroup):
         return {name: cls.callback_of(name) for name in analysis_names()}
 
 
-def _failing(message: str) -> Callable[..., None]:
+def failing(message: str) -> Callable[..., None]:
+    """Return a command that says what is wrong with what it was to be."""
+
     def fail() -> None:
         raise ConfigError(message)
 

@@ -95,7 +95,7 @@ def on_scores(command: Callable[..., None]) -> Callable[..., None]:
     specific = [p for p in signature.parameters.values() if p.name not in ("analysis", "json")]
 
     @functools.wraps(command)
-    def run(**values: Any) -> None:
+    def run(**values: object) -> None:
         mine = {parameter.name: values.pop(parameter.name) for parameter in specific}
         command(_open_analysis(values), json=values["json"], **mine)
 
