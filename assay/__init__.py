@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from assay.frameworks.find import find_framework
     from assay.jobs.constraint import Constraint
     from assay.runs.executors.local import Local
+    from assay.searches.search import search
     from assay.settings import Settings
     from assay.store.store import Store
-    from assay.studies.search import search
     from assay.suites.suite import Suite
 
 __version__ = "0.1.0"
@@ -48,7 +48,7 @@ _HOMES = {
     "Constraint": "assay.jobs.constraint",
     "Local": "assay.runs.executors.local",
     "Settings": "assay.settings",
-    "search": "assay.studies.search",
+    "search": "assay.searches.search",
     "Store": "assay.store.store",
     "Suite": "assay.suites.suite",
 }

@@ -167,3 +167,24 @@ def test_unknown_reference_is_refused(generate, capsys):
     with pytest.raises(SystemExit):
         generate.main(["metricks"])
     assert "there are metrics" in capsys.readouterr().err
+
+
+def test_the_tables_of_the_page_on_search_spaces_are_read():
+    import tomllib
+
+    from assay.frameworks.read_space import read_space
+
+    blocks = re.findall(r"```toml\n(.*?)```", read("howto/search-spaces.md"), re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        assert read_space(tomllib.loads(block)["space"], "in the page").parameters
+
+
+def test_the_page_on_search_spaces_lists_every_step():
+    from assay.searches.configurations import LEARNERS, SELECTORS
+
+    page = read("howto/search-spaces.md")
+    for step, kinds in (("selector", SELECTORS), ("learner", LEARNERS)):
+        for kind, names in kinds.items():
+            row = next(line for line in page.splitlines() if line.startswith(f'| `{step} = "{kind}"`'))
+            assert all(f"`{kind}_{name}`" in row for name in names)

@@ -15,6 +15,7 @@ def test_damaged_files_end_in_one_line_or_a_row(reader: str) -> None:
     assert 0 < found["peak_mb"] < LIMIT_MB
 
 
+@pytest.mark.checkout
 def test_whoever_reads_files_of_children_and_stores_uses_the_guarded_reader() -> None:
     modules = """frameworks/predictions jobs/folder results/explain results/judge results/matrices results/traces
                  results/upkeep runs/folds runs/shell runs/supervise store/store store/schema suites/yaml_file"""

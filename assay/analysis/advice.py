@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from assay.analysis.registry import AnalysisSpec
 from assay.analysis.trees import Node, Tree, scores_for_trees, tree_over
 from assay.analysis.wording import percent
 from assay.errors import UserError
+from assay.typing import Frame, JsonObject
 
 if TYPE_CHECKING:
     from assay.analysis.inputs import Inputs
@@ -64,7 +65,7 @@ class Advice(AnalysisRecord):
         pairs = zip(self.standings.frameworks, self.standings.group, strict=True)
         return tuple(name for name, group in pairs if group == 1)[1:]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework: how it did on the tasks of the leaf."""
         ranked = self.standings
         return [
@@ -76,28 +77,29 @@ class Advice(AnalysisRecord):
             for at, name in enumerate(ranked.frameworks)
         ]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the advice, how sure it is, and what it rests on."""
-        values = {
+        values: dict[str, object] = {
             "advice": self.standings.frameworks[0],
             "sure": self.sure,
             "not_clearly_worse": self.equals,
             "leaf": self.leaf.id,
             "n_tasks": self.leaf.n_tasks,
             "properties": self.properties,
-            "win_rate": {row["framework"]: row["win_rate"] for row in self.rows()},
+            "win_rate": dict(zip(self.standings.frameworks, self.standings.win_rate, strict=True)),
             "outside": self.outside,
             "missing": self.missing,
             "notes": self.notes,
         }
-        return as_json(values)  # type: ignore[no-any-return]
+        return as_json(values)
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return how the frameworks did on tasks like it."""
-        rows = self.rows()[:MOST_FRAMEWORKS] if medium.name == "terminal" else self.rows()
+        ranked, most = self.standings, MOST_FRAMEWORKS if medium.name == "terminal" else None
+        shares = [None] * len(ranked.frameworks) if self.sure is None else ranked.first_share.tolist()
         lines = [
-            [row["framework"], percent(row["win_rate"], 0), percent(row["strongest_in_draws"], 0)]
-            for row in rows
+            [name, percent(ranked.win_rate[at], 0), percent(shares[at], 0)]
+            for at, name in enumerate(ranked.frameworks[:most])
         ]
         heads = ["framework", ">wins there", ">strongest in draws"]
         return (TextTable(heads, lines, f"Tasks like it ({self.leaf.n_tasks}): {self.kind()}."),)
@@ -139,7 +141,7 @@ class Advice(AnalysisRecord):
 def advise(
     tree: Tree,
     scores: FoldScores,
-    values: Any,
+    values: Frame,
     properties: Mapping[str, float],
     missing: Sequence[str],
     random: np.random.Generator,
@@ -155,7 +157,8 @@ def advise(
         random: where the draws of tasks come from.
     """
     leaf = tree.leaf(properties)
-    inside = [tree.leaf(row).id == leaf.id for row in values.to_dict("records")]
+    tasks = [{str(name): value for name, value in row.items()} for row in values.to_dict("records")]
+    inside = [tree.leaf(task).id == leaf.id for task in tasks]
     alike = scores.without_tasks({t for t, is_inside in enumerate(inside) if not is_inside})
     standings = compare_pairwise(alike, random)
     low, high = values.min(numeric_only=True), values.max(numeric_only=True)

@@ -13,8 +13,11 @@ from assay.analysis.record import AnalysisRecord, Medium, TextTable
 from assay.analysis.registry import AnalysisSpec
 from assay.analysis.wording import duration, percent
 from assay.errors import UserError
+from assay.typing import Floats, JsonObject
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from assay.analysis.inputs import Inputs
     from assay.analysis.options import NoOptions
     from assay.drawing import Drawing
@@ -64,7 +67,7 @@ class Anytime(AnalysisRecord):
     frameworks: tuple[Progress, ...]
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework and time."""
         return [
             {
@@ -124,7 +127,7 @@ class Anytime(AnalysisRecord):
             ("Progress", f"means over {jobs} searches at {len(self.grid_s)} times up to the longest budget"),
         )
 
-    def _draw(self, figure: Any) -> None:
+    def _draw(self, figure: Figure) -> None:
         """Draw how much of the way from the first to the last score was done after which time."""
         from assay.drawing import legend_beside, line_style
 
@@ -137,10 +140,14 @@ class Anytime(AnalysisRecord):
         legend_beside(axes)
 
 
-def best_so_far(framework: str, task: str, trace: Mapping[str, Any], budget_s: float = float("nan")) -> Curve:
+def best_so_far(
+    framework: str, task: str, trace: Mapping[str, object], budget_s: float = float("nan")
+) -> Curve:
     """Return the incumbents of a trace as the child wrote it: points of (seconds, score, …); others are left out."""
     higher = bool(trace.get("higher_is_better", True))
-    known = [point for point in map(_point, trace["points"]) if point]
+    written = trace["points"]
+    assert isinstance(written, Iterable)  # the reader passes over other traces
+    known = [point for point in map(_point, written) if point]
     points = sorted(known, key=lambda point: (point[0], -point[1] if higher else point[1]))
     seconds: list[float] = []
     best: list[float] = []
@@ -180,7 +187,7 @@ def compare_progress(curves: Iterable[Curve]) -> Anytime:
     return Anytime(tuple(grid.tolist()), tuple(sorted(frameworks, key=lambda progress: progress.first_s)))
 
 
-def _mean_progress(curves: Sequence[Curve], grid: Any) -> tuple[float | None, ...]:
+def _mean_progress(curves: Sequence[Curve], grid: Floats) -> tuple[float | None, ...]:
     """Return the mean over curves of 0 at the first incumbent to 1 at the last; a search that has none yet is at 0."""
     rows, begun = [], []
     for curve in curves:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
 from assay.analysis.registry import AnalysisSpec
 from assay.analysis.seconds import InferenceTime, inference_times
+from assay.typing import JsonObject
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from assay.analysis.inputs import Inputs
     from assay.analysis.options import NoOptions
     from assay.drawing import Drawing
@@ -26,7 +29,7 @@ class InferenceTimes(AnalysisRecord):
     times: tuple[InferenceTime, ...]
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework and batch size."""
         return [as_json(time) for time in self.times]
 
@@ -59,7 +62,7 @@ class InferenceTimes(AnalysisRecord):
 
         return (Drawing(7.0, 4.2, self._draw, empty="" if self.times else NOT_TIMED),)
 
-    def _draw(self, figure: Any) -> None:
+    def _draw(self, figure: Figure) -> None:
         """Draw seconds per row against the size of the batch, both on logarithmic axes."""
         from assay.drawing import legend_beside, line_style
 

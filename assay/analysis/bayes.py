@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -23,8 +23,11 @@ from assay.analysis.registry import AnalysisSpec
 from assay.analysis.scaled import in_gaps
 from assay.analysis.wording import significant
 from assay.errors import ConfigError, UserError
+from assay.typing import Json, JsonObject
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from assay.analysis.inputs import Inputs
     from assay.drawing import Drawing
 
@@ -71,13 +74,13 @@ class Probabilities(AnalysisRecord):
     samples: int = SAMPLES
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per pair."""
         return [as_json(pair) for pair in self.pairs]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the probabilities of all pairs."""
-        return as_json({"rope": self.rope, "pairs": self.pairs, "notes": self.notes})  # type: ignore[no-any-return]
+        return as_json({"rope": self.rope, "pairs": self.pairs, "notes": self.notes})
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return one line per pair."""
@@ -125,7 +128,7 @@ class Probabilities(AnalysisRecord):
         how = f"Bayesian signed-rank test, region of equivalence ±{self.rope:g} gaps, {self.samples:,} draws"
         return (("Probabilities", how),)
 
-    def _draw(self, figure: Any) -> None:
+    def _draw(self, figure: Figure) -> None:
         """Draw the probability that the row is better than the column by more than the region of equivalence."""
         from assay.drawing import paint_square
 
@@ -149,13 +152,13 @@ class PairOnTasks(AnalysisRecord):
     tasks: tuple[OneTask, ...]
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per task."""
         return [as_json(task) for task in self.tasks]
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[Json]:
         """Return one object per task."""
-        return self.rows()
+        return as_json(self.tasks)
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return one line per task."""

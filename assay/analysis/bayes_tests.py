@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, nan, sqrt
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.analysis.impute import FoldScores
 from assay.errors import ConfigError, UserError
+from assay.typing import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "SAMPLES",
@@ -58,7 +62,9 @@ class OneTask:
     n_folds: int
 
 
-def signed_rank(differences: Any, rope: float, random: np.random.Generator, samples: int = SAMPLES) -> Any:
+def signed_rank(
+    differences: ArrayLike, rope: float, random: np.random.Generator, samples: int = SAMPLES
+) -> tuple[float, float, float]:
     """Return the probabilities that positive, negligible, negative differences prevail, of A - B over tasks.
 
     The posterior of Dirichlet weights over the tasks, with a prior observation of no difference; for each draw, the
@@ -69,13 +75,12 @@ def signed_rank(differences: Any, rope: float, random: np.random.Generator, samp
         Benavoli, Corani, Demšar and Zaffalon (2017), Time for a change: a tutorial for comparing multiple classifiers
         through Bayesian analysis, JMLR 18.
     """
-    return _signed_rank(
-        np.asarray(differences, dtype=float), rope, _weights(len(differences), random, samples)
-    )
+    given = np.asarray(differences, dtype=float)
+    return _signed_rank(given, rope, _weights(len(given), random, samples))
 
 
 def signed_rank_pairs(
-    means: Any, frameworks: Sequence[str], rope: float, random: np.random.Generator, samples: int = SAMPLES
+    means: Floats, frameworks: Sequence[str], rope: float, random: np.random.Generator, samples: int = SAMPLES
 ) -> list[SignedRank]:
     """Return the test for every pair of columns of (tasks, m) scores; all pairs share the draws."""
     if rope < 0:
@@ -96,14 +101,14 @@ def signed_rank_pairs(
     return out
 
 
-def _weights(n: int, random: np.random.Generator, samples: int) -> Any:
+def _weights(n: int, random: np.random.Generator, samples: int) -> Floats:
     """Return (n + 1, samples) weights, first that of the imagined task."""
     alpha = np.ones(n + 1)
     alpha[0] = PRIOR
     return np.ascontiguousarray(random.dirichlet(alpha, samples).T)
 
 
-def _signed_rank(differences: Any, rope: float, weights: Any) -> tuple[float, float, float]:
+def _signed_rank(differences: Floats, rope: float, weights: Floats) -> tuple[float, float, float]:
     z = np.concatenate([[0.0], differences])
     order = np.argsort(z, kind="stable")
     z = z[order]
@@ -127,7 +132,7 @@ def _signed_rank(differences: Any, rope: float, weights: Any) -> tuple[float, fl
     return float(counted[0]), float(counted[1]), float(counted[2])
 
 
-def nadeau_bengio(differences: Any, test_ratio: float) -> tuple[float, float]:
+def nadeau_bengio(differences: ArrayLike, test_ratio: float) -> tuple[float, float]:
     """Return t and the two-sided p-value of the corrected resampled t-test of differences on folds.
 
     Training sets of folds overlap, so the variance of the mean is taken as (1/n + test/train) s².
@@ -147,7 +152,7 @@ def nadeau_bengio(differences: Any, test_ratio: float) -> tuple[float, float]:
     return t, float(2 * stdtr(n - 1, -abs(t)))
 
 
-def correlated_t(differences: Any, test_ratio: float, rope: float) -> tuple[float, float, float]:
+def correlated_t(differences: ArrayLike, test_ratio: float, rope: float) -> tuple[float, float, float]:
     """Return the posterior probabilities that the mean difference lies above, inside and below ±`rope`.
 
     References:

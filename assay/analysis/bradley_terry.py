@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+
+from assay.typing import Bools, Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["Fits", "Tallies", "fit", "fit_nearby", "tally"]
 
@@ -31,9 +37,9 @@ class Tallies:
         met: (…, m, m) how often each pair met; symmetric, with a zero diagonal.
     """
 
-    points: Any
-    ties: Any
-    met: Any
+    points: Floats
+    ties: Floats
+    met: Floats
 
 
 @dataclass(frozen=True)
@@ -46,31 +52,32 @@ class Fits:
         loglik: (…) the log-likelihood.
     """
 
-    strengths: Any
-    tie: Any
-    loglik: Any
+    strengths: Floats
+    tie: Floats
+    loglik: Floats
 
     @property
-    def worths(self) -> Any:
+    def worths(self) -> Floats:
         """Return strengths that sum to 1: how often each would be the best, in Luce's sense."""
         shifted = np.exp(self.strengths - self.strengths.max(axis=-1, keepdims=True))
-        return shifted / shifted.sum(axis=-1, keepdims=True)
+        worths: Floats = shifted / shifted.sum(axis=-1, keepdims=True)
+        return worths
 
-    def expected(self, met: Any) -> tuple[Any, Any]:
+    def expected(self, met: Floats) -> tuple[Floats, Floats]:
         """Return the points of each framework and the ties that are expected of so many comparisons."""
         win, even = _chances(self.strengths, self.tie)
         return (met * (win + even / 2)).sum(axis=-1), (met * even).sum(axis=(-2, -1)) / 2
 
 
-def tally(scores: Any) -> tuple[Any, Any]:
+def tally(scores: ArrayLike) -> tuple[Floats, Floats]:
     """Return points (n, m) and ties (n) of each row of scores, higher being better; only equal numbers tie."""
     from scipy.stats import rankdata
 
-    scores = np.asarray(scores, dtype=float)
-    m = scores.shape[1]
-    points = rankdata(scores, axis=1) - 1  # those below, and half of its equals
-    ordered = np.sort(scores, axis=1)
-    ties = np.zeros(len(scores))
+    table = np.asarray(scores, dtype=float)
+    m = table.shape[1]
+    points = rankdata(table, axis=1) - 1  # those below, and half of its equals
+    ordered = np.sort(table, axis=1)
+    ties = np.zeros(len(table))
     for lag in range(1, m):
         equal = ordered[:, lag:] == ordered[:, :-lag]
         if not equal.any():
@@ -113,7 +120,7 @@ def fit(tallies: Tallies) -> Fits:
     return Fits(strengths.reshape(*shape, m), tie.reshape(shape), loglik.reshape(shape))
 
 
-def fit_nearby(points: Any, ties: Any, meetings: float, start: Fits) -> Any:
+def fit_nearby(points: Floats, ties: Floats, meetings: float, start: Fits) -> Floats:
     """Return strengths (n, m) of many models whose pairs all met equally often, beginning from one like them.
 
     For draws of tasks: the same numbers as `fit` to about 1e-9, ten times faster. Newton's steps are whole, because
@@ -143,12 +150,13 @@ def fit_nearby(points: Any, ties: Any, meetings: float, start: Fits) -> Any:
     return out
 
 
-def one_thread() -> Any:
+def one_thread() -> AbstractContextManager[object]:
     """Return a context in which BLAS uses one thread: systems this small are solved slower by many."""
-    return threadpool_limits(1, "blas")
+    limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
+    return limits
 
 
-def _first_steps(points: Any, ties: Any, meetings: float, start: Fits) -> tuple[Any, Any]:
+def _first_steps(points: Floats, ties: Floats, meetings: float, start: Fits) -> tuple[Floats, Floats]:
     """Return strengths (n, m) and tie weights (n) after a Newton step from the start, whose curve all models share."""
     n, m = points.shape
     theta, nu = np.repeat(start.strengths[None], n, axis=0), np.full(n, float(start.tie))
@@ -163,7 +171,7 @@ def _first_steps(points: Any, ties: Any, meetings: float, start: Fits) -> tuple[
     return theta, nu
 
 
-def _solve(curve: Any, slope: Any) -> Any:
+def _solve(curve: Floats, slope: Floats) -> Floats | None:
     """Return the solution of a system with a positive definite matrix, of which it may make use; None if it is not."""
     from scipy.linalg.lapack import dposv
 
@@ -171,15 +179,18 @@ def _solve(curve: Any, slope: Any) -> Any:
     return step if info == 0 else None
 
 
-def _settle(near: tuple[Any, Any], points: Any, ties: Any, meetings: float) -> tuple[Any, Any]:
+def _settle(
+    near: tuple[Floats, Floats], points: Floats, ties: Floats, meetings: float
+) -> tuple[Floats, Bools]:
     """Return strengths, and which of the models took a last step that gained next to nothing."""
     (theta, nu), (n, m) = near, points.shape
     gain = np.full(n, np.inf)
     with np.errstate(all="ignore"):  # strengths without bound overflow: they go to `fit`
         for _ in range(FEW_STEPS):
             slope, curve = _slope_and_curve(theta, nu, points, ties, meetings)
-            steps = [_solve(curve[model], slope[model]) for model in range(n)]
-            if any(step is None for step in steps):
+            solutions = [_solve(curve[model], slope[model]) for model in range(n)]
+            steps = [solution for solution in solutions if solution is not None]
+            if len(steps) < n:
                 return theta, np.zeros(n, dtype=bool)
             step = np.clip(np.stack(steps), -LONGEST_STEP, LONGEST_STEP)
             gain = (step * slope).sum(axis=1) / 2
@@ -190,7 +201,9 @@ def _settle(near: tuple[Any, Any], points: Any, ties: Any, meetings: float) -> t
     return theta, (gain <= NEARBY * meetings * m**2) & np.isfinite(theta).all(axis=1)
 
 
-def _slope_and_curve(theta: Any, nu: Any, points: Any, ties: Any, meetings: float) -> tuple[Any, Any]:
+def _slope_and_curve(
+    theta: Floats, nu: Floats, points: Floats, ties: Floats, meetings: float
+) -> tuple[Floats, Floats]:
     """Return gradients (n, m) and negative Hessians over all strengths but the last, and the tie weight.
 
     Weights of a pair are s_i/s_j, s_j/s_i and the tie's, with s = exp(θ/2): no exponential per pair is needed.
@@ -230,7 +243,7 @@ def _slope_and_curve(theta: Any, nu: Any, points: Any, ties: Any, meetings: floa
     return slope, curve
 
 
-def _climb(points: Any, ties: Any, met: Any, has_ties: bool) -> tuple[Any, Any, Any]:
+def _climb(points: Floats, ties: Floats, met: Floats, has_ties: bool) -> tuple[Floats, Floats, Floats]:
     """Return strengths, tie weights and log-likelihoods of models that all have ties, or all have none."""
     n, m = points.shape
     theta, nu = np.zeros((n, m)), np.full(n, 0.0 if has_ties else -np.inf)
@@ -256,7 +269,9 @@ def _climb(points: Any, ties: Any, met: Any, has_ties: bool) -> tuple[Any, Any, 
     return theta, nu, loglik
 
 
-def _newton(theta: Any, nu: Any, points: Any, ties: Any, met: Any, has_ties: bool) -> tuple[Any, Any]:
+def _newton(
+    theta: Floats, nu: Floats, points: Floats, ties: Floats, met: Floats, has_ties: bool
+) -> tuple[Floats, Floats]:
     """Return Newton's steps (…, m + 1), zero for the last framework, and what each would gain."""
     n, m = theta.shape
     win, even = _chances(theta, nu)
@@ -284,7 +299,7 @@ def _newton(theta: Any, nu: Any, points: Any, ties: Any, met: Any, has_ties: boo
     return step, (step * slope).sum(axis=1) / 2
 
 
-def _chances(theta: Any, nu: Any) -> tuple[Any, Any]:
+def _chances(theta: Floats, nu: Floats) -> tuple[Floats, Floats]:
     """Return the probabilities (…, m, m) that i beats j, and that they end even; diagonals mean nothing."""
     half = (theta[..., :, None] - theta[..., None, :]) / 2
     top = np.maximum(np.abs(half), np.asarray(nu)[..., None, None])
@@ -293,7 +308,7 @@ def _chances(theta: Any, nu: Any) -> tuple[Any, Any]:
     return win / total, even / total
 
 
-def _loglik(theta: Any, nu: Any, points: Any, ties: Any, met: Any) -> Any:
+def _loglik(theta: Floats, nu: Floats, points: Floats, ties: Floats, met: Floats) -> Floats:
     half = (theta[:, :, None] - theta[:, None, :]) / 2
     weight = nu[:, None, None]
     top = np.maximum(np.abs(half), weight)
@@ -301,4 +316,6 @@ def _loglik(theta: Any, nu: Any, points: Any, ties: Any, met: Any) -> Any:
     # Weights are taken relative to the mean strength of the pair, which both sides and a tie share.
     shared = (theta[:, :, None] + theta[:, None, :]) / 2
     spent = (met * (log_total + shared)).sum(axis=(1, 2)) / 2
-    return (points * theta).sum(axis=1) + np.where(ties > 0, ties * np.where(ties > 0, nu, 0.0), 0.0) - spent
+    of_ties = np.where(ties > 0, ties * np.where(ties > 0, nu, 0.0), 0.0)
+    loglik: Floats = (points * theta).sum(axis=1) + of_ties - spent
+    return loglik

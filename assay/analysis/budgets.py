@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from assay.analysis.filter import labelled
 from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
 from assay.analysis.registry import AnalysisSpec
 from assay.errors import UserError
+from assay.typing import Frame, Json, JsonObject, Series
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from assay.analysis.inputs import Inputs
     from assay.analysis.options import NoOptions
     from assay.drawing import Drawing
@@ -56,13 +59,13 @@ class BudgetSteps(AnalysisRecord):
     steps: tuple[BudgetStep, ...]
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework and step."""
         return [as_json(step) for step in self.steps]
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[Json]:
         """Return one object per framework and step."""
-        return self.rows()
+        return as_json(self.steps)
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return one line per framework and step."""
@@ -107,7 +110,7 @@ class BudgetSteps(AnalysisRecord):
         listed = ", ".join(f"{seconds:g} s" for seconds in budgets)
         return (("Budgets", f"neighbouring budgets ({listed}), folds that have both, means over folds"),)
 
-    def _draw(self, figure: Any) -> None:
+    def _draw(self, figure: Figure) -> None:
         """Draw on how many tasks the longer budget gave better, equal and worse scores."""
         from assay.drawing import COLOURS, HIGHLIGHT, label_rows, legend_beside, stacked_bars
 
@@ -126,7 +129,7 @@ def _shown(value: float | None, how: str) -> str:
     return "–" if value is None else format(value, how)
 
 
-def compare_budgets(table: Any) -> tuple[BudgetStep, ...]:
+def compare_budgets(table: Frame) -> tuple[BudgetStep, ...]:
     """Return the steps between neighbouring budgets of a scores table of one metric per job."""
     budgets = sorted(table["budget_s"].dropna().unique())
     if len(budgets) < 2:
@@ -149,7 +152,7 @@ def compare_budgets(table: Any) -> tuple[BudgetStep, ...]:
     return tuple(sorted(out, key=lambda step: (step.framework, step.from_s)))
 
 
-def _jobs(table: Any) -> Any:
+def _jobs(table: Frame) -> Frame:
     """Return one row per framework, budget and fold: the mean of the scores there are, NaN where all failed."""
     import pandas as pd
 
@@ -167,20 +170,22 @@ def _jobs(table: Any) -> Any:
     return frame.groupby(keys, as_index=False).agg({"value": "mean", "role": "first"})
 
 
-def _ranks(jobs: Any, budget: float, both: tuple[float, float]) -> dict[str, float]:
+def _ranks(jobs: Frame, budget: float, both: tuple[float, float]) -> dict[str, float]:
     """Return average ranks under one budget, on the tasks that every framework has under both."""
     rows = jobs[jobs["budget_s"].isin(both)]
-    means = rows.groupby([*TASK, "budget_s", "label"])["value"].agg(["mean", "size"]).unstack("label")
-    complete = means["size"].notna().all(axis=1).groupby(level=TASK).agg(["all", "size"])
+    values = rows.groupby([*TASK, "budget_s", "label"])["value"]
+    means, sizes = values.mean().unstack("label"), values.size().unstack("label")
+    complete = sizes.notna().all(axis=1).groupby(level=TASK).agg(["all", "size"])
     tasks = complete.index[complete["all"] & (complete["size"] == 2)]
     if rows["label"].nunique() < 2 or not len(tasks):
         return {}
-    scores = means["mean"].xs(budget, level="budget_s").loc[tasks].fillna(-np.inf)
+    of_budget = means[means.index.get_level_values("budget_s") == budget].droplevel("budget_s")
+    scores = of_budget.loc[tasks].fillna(-np.inf)
     ranks = scores.rank(axis=1, ascending=False).mean()
     return {str(name): float(rank) for name, rank in ranks.items()}
 
 
-def _step(framework: str, rows: Any, before: float, after: float, floor: Any) -> BudgetStep | None:
+def _step(framework: str, rows: Frame, before: float, after: float, floor: Series) -> BudgetStep | None:
     keys = [*TASK, "repeat", "fold"]
     first, second = (rows[rows["budget_s"] == budget].set_index(keys)["value"] for budget in (before, after))
     both = first.index.intersection(second.index)
@@ -205,7 +210,7 @@ def _step(framework: str, rows: Any, before: float, after: float, floor: Any) ->
     )
 
 
-def _gain(means: Any, change: Any, floor: Any) -> float | None:
+def _gain(means: Frame, change: Series, floor: Series) -> float | None:
     gap = means.max(axis=1) - floor.reindex(means.index)
     use = gap.notna() & (gap > 0)
     return float((change[use] / gap[use]).clip(-1, 1).mean()) if use.any() else None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.analysis.impute import ABSENT, FAILED, NOT_OWN, OK, FoldScores
 from assay.analysis.record import AnalysisRecord, Medium, Raw, TextTable, as_json
 from assay.analysis.registry import AnalysisSpec, SectionSpec
+from assay.typing import Json, JsonObject
 
 if TYPE_CHECKING:
     from assay.analysis.inputs import Inputs
@@ -47,13 +48,13 @@ class TaskCells(AnalysisRecord):
     cells: tuple[TaskCell, ...]
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per task and framework, at full precision."""
         return [asdict(cell) for cell in self.cells]
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[Json]:
         """Return one object per task and framework."""
-        return as_json(self.cells)  # type: ignore[no-any-return]
+        return as_json(self.cells)
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return tasks down, frameworks across, mean(std)fails in each cell as in the AMLB paper."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from assay.analysis.impute import FoldScores
 from assay.analysis.partitioning import MAX_LEVELS, Comparisons
 from assay.errors import UserError
+from assay.typing import Floats, Frame, Series, Texts
 
 __all__ = ["as_named", "join_properties", "properties_by_task"]
 
@@ -45,7 +45,7 @@ def as_named(facts: Mapping[str, float], names: Sequence[str]) -> dict[str, floa
     return out
 
 
-def properties_by_task(scores: FoldScores, properties: Any, columns: Sequence[str] = ()) -> Any:
+def properties_by_task(scores: FoldScores, properties: Frame, columns: Sequence[str] = ()) -> Frame:
     """Return the properties of each task of the scores, in their order; NaN where they are not known.
 
     Args:
@@ -71,7 +71,7 @@ def properties_by_task(scores: FoldScores, properties: Any, columns: Sequence[st
 
 
 def join_properties(
-    scores: FoldScores, properties: Any, columns: Sequence[str] = (), as_read: bool = False
+    scores: FoldScores, properties: Frame, columns: Sequence[str] = (), as_read: bool = False
 ) -> tuple[Comparisons, tuple[str, ...]]:
     """Return the folds with the properties of their tasks; tasks that lack one are left out, and said.
 
@@ -93,13 +93,13 @@ def join_properties(
     return Comparisons(kept.frameworks, kept.scores[order], np.array(kept.tasks)[task], covariates), notes
 
 
-def _is_usable(name: str, column: Any) -> bool:
+def _is_usable(name: str, column: Series) -> bool:
     if name in NO_PROPERTIES or column.notna().mean() < KNOWN:
         return False
     is_number = column.dtype.kind in "iufb"
     return bool(column.nunique() > 1 and (is_number or column.nunique() <= MAX_LEVELS))
 
 
-def _as_array(column: Any) -> Any:
+def _as_array(column: Series) -> Floats | Texts:
     is_number = column.dtype.kind in "iufb"
     return column.to_numpy(dtype=float) if is_number else column.astype(str).to_numpy(dtype=str)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.analysis.record import AnalysisRecord, Medium, TextTable
 from assay.analysis.registry import AnalysisSpec
 from assay.analysis.wording import shortened
 from assay.results.scores import NOT_ITS_OWN
+from assay.typing import Frame, JsonObject
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from assay.analysis.inputs import Inputs
     from assay.analysis.options import NoOptions
     from assay.drawing import Drawing
@@ -61,10 +64,10 @@ class Failures(AnalysisRecord):
     by_type: tuple[Count, ...]
     by_constraint: tuple[Count, ...]
     by_size: tuple[Count, ...]
-    examples: tuple[dict[str, Any], ...]
+    examples: tuple[JsonObject, ...]
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework: its jobs, its failures, and how many of each category and status."""
         return [
             {
@@ -137,7 +140,7 @@ class Failures(AnalysisRecord):
         shown = sum(count.failed > 0 for count in self.by_framework)
         return (Drawing(*rows_size(shown), self._draw, empty=empty),)
 
-    def _draw(self, figure: Any) -> None:
+    def _draw(self, figure: Figure) -> None:
         """Draw failed jobs of each framework by category, as shares of its jobs."""
         from assay.drawing import COLOURS, label_rows, legend_beside, stacked_bars
 
@@ -179,7 +182,7 @@ def category_of(status: str, message: str) -> str:
     return "implementation" if status == "invalid_predictions" else ""
 
 
-def count_failures(table: Any, sizes: Mapping[tuple[str, str], float] | None = None) -> Failures:
+def count_failures(table: Frame, sizes: Mapping[tuple[str, str], float] | None = None) -> Failures:
     """Count the jobs of a scores table of one metric per job; `sizes` are rows of tasks, by task and task_id."""
     kinds = (
         table[["status", "message"]].astype(str).drop_duplicates()
@@ -207,14 +210,14 @@ def count_failures(table: Any, sizes: Mapping[tuple[str, str], float] | None = N
     )
 
 
-def _by_size(table: Any, sizes: Mapping[tuple[str, str], float]) -> tuple[Count, ...]:
+def _by_size(table: Frame, sizes: Mapping[tuple[str, str], float]) -> tuple[Count, ...]:
     rows = [sizes.get(key, 0.0) for key in zip(table["task"], table["task_id"], strict=True)]
     named = table.assign(size=[next((name for most, name in SIZES if 0 < n < most), "") for n in rows])
     counts = {count.name: count for count in _counts(named[named["size"] != ""], "size")}
     return tuple(counts[name] for _, name in SIZES if name in counts)
 
 
-def _counts(table: Any, column: str) -> tuple[Count, ...]:
+def _counts(table: Frame, column: str) -> tuple[Count, ...]:
     jobs = table.groupby(column, sort=True).size()
     statuses, categories = (_by_group(table, column, kind) for kind in ("status", "category"))
     counts = []
@@ -225,10 +228,12 @@ def _counts(table: Any, column: str) -> tuple[Count, ...]:
     return tuple(sorted(counts, key=lambda count: (-count.failed, count.name)))
 
 
-def _by_group(table: Any, column: str, kind: str) -> dict[Any, dict[str, int]]:
+def _by_group(table: Frame, column: str, kind: str) -> dict[Hashable, dict[str, int]]:
     """Return for each value of a column how many rows it has of each kind."""
-    groups: dict[Any, dict[str, int]] = {}
-    for (name, word), count in table.groupby([column, kind], sort=False).size().items():
+    groups: dict[Hashable, dict[str, int]] = {}
+    sizes = table.groupby([column, kind], sort=False).size()
+    names, words = (sizes.index.get_level_values(level) for level in (0, 1))
+    for name, word, count in zip(names, words, sizes, strict=True):
         groups.setdefault(name, {})[str(word)] = int(count)
     return groups
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from assay.errors import UserError
 from assay.results.roles import BASELINES
 from assay.results.scores import base_constraint, folded
+from assay.typing import Frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Filter", "labelled"]
 
+# Which rows of a table are meant.
+Flags: TypeAlias = "pd.Series[bool]"
 _TYPES = {"classification": ("binary", "multiclass")}
 
 
@@ -33,7 +39,7 @@ class Filter:
     tasks: tuple[str, ...] = ()
     any_metric: bool = False
 
-    def apply(self, table: Any) -> Any:
+    def apply(self, table: Frame) -> Frame:
         """Return the rows that are asked for, of all frameworks; raises UserError where nothing is left."""
         known = table["metric"].unique().tolist()
         if self.metric:
@@ -46,7 +52,7 @@ class Filter:
         table = _chosen(table, "task", _spelled(self.tasks, table), "--task", "task_id")
         return self._of_constraint(table)
 
-    def choose(self, table: Any) -> Any:
+    def choose(self, table: Frame) -> Frame:
         """Return the rows of the frameworks that are asked for, by name or label; others may serve to impute with."""
         for option, names in (("--framework", self.frameworks), ("--exclude", self.exclude)):
             unknown = [name for name in names if not _is_of(table, [name]).any()]
@@ -60,7 +66,7 @@ class Filter:
         left = table[~_is_of(table, self.exclude)]
         return _kept(left, not left.empty, "--exclude", ", ".join(self.exclude))
 
-    def _of_constraint(self, table: Any) -> Any:
+    def _of_constraint(self, table: Frame) -> Frame:
         """Keep rows of one budget: baselines are matched by time, because their constraint may have another name."""
         if not self.constraint:
             return table
@@ -79,12 +85,12 @@ class Filter:
         return pd.concat([named, others[missing]])
 
 
-def _is_of(table: Any, names: Sequence[str]) -> Any:
+def _is_of(table: Frame, names: Sequence[str]) -> Flags:
     hit = table["framework"].isin(list(names))
     return hit | table["label"].isin(list(names)) if "label" in table else hit
 
 
-def _chosen(table: Any, column: str, wanted: Sequence[str], option: str, also: str = "") -> Any:
+def _chosen(table: Frame, column: str, wanted: Sequence[str], option: str, also: str = "") -> Frame:
     if not wanted:
         return table
     hit = table[column].isin(list(wanted))
@@ -93,7 +99,7 @@ def _chosen(table: Any, column: str, wanted: Sequence[str], option: str, also: s
     return _kept(table[hit], bool(hit.any()), option, ", ".join(wanted), table[column].unique().tolist())
 
 
-def _spelled(tasks: Sequence[str], table: Any) -> list[str]:
+def _spelled(tasks: Sequence[str], table: Frame) -> list[str]:
     """Return the names of tasks as the table spells them, where it has them in one other spelling only."""
     known = {*table["task"].unique(), *table["task_id"].unique()}
     spellings: dict[str, list[str]] = {}
@@ -103,14 +109,14 @@ def _spelled(tasks: Sequence[str], table: Any) -> list[str]:
     return [others[name][0] if len(others.get(name, [])) == 1 else name for name in tasks]
 
 
-def _kept(table: Any, some: bool, option: str, value: str, known: Sequence[str] = ()) -> Any:
+def _kept(table: Frame, some: bool, option: str, value: str, known: Sequence[str] = ()) -> Frame:
     if not some:
         there = f" There are: {', '.join(sorted(known)[:20])}." if len(known) else ""
         raise UserError(f"No row is left by {option} {value}.{there}".replace("  ", " "))
     return table
 
 
-def labelled(table: Any) -> Any:
+def labelled(table: Frame) -> Frame:
     """Return the table with a column `label`: the framework, with version, params and constraint where they differ.
 
     The constant predictor is matched by budget: a differing name of its constraint alone is no difference.
@@ -127,15 +133,16 @@ def labelled(table: Any) -> Any:
     versions = found.groupby("framework")["version"].nunique()
     params = found.groupby(["framework", "version"])["params"].nunique()
     labels = {}
-    for row in found.itertuples(index=False):
-        label = row.framework
-        if versions[row.framework] > 1:
-            label += f":{row.version}"
-        if params[row.framework, row.version] > 1:
-            label += f" {_shown_params(row.params)}"
-        if row.constraint and (several_constants if row.role == "constant" else several):
-            label += f" @{row.constraint}"
-        labels[tuple(getattr(row, key) for key in keys)] = label.rstrip()
+    columns = (found[name] for name in (*keys, "role"))
+    for framework, version, params_text, constraint, role in zip(*columns, strict=True):
+        label = framework
+        if versions[framework] > 1:
+            label += f":{version}"
+        if params[framework, version] > 1:
+            label += f" {_shown_params(params_text)}"
+        if constraint and (several_constants if role == "constant" else several):
+            label += f" @{constraint}"
+        labels[framework, version, params_text, constraint] = label.rstrip()
     groups = table.groupby(keys, sort=False, dropna=False)
     names = [labels[key] for key in groups.size().index]
     return table.assign(label=np.array(names, dtype=object)[groups.ngroup().to_numpy()])

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from assay.analysis.filter import labelled
 from assay.errors import ConfigError, UserError
 from assay.results.scores import NOT_ITS_OWN
+from assay.typing import Bools, Floats, Frame, Ints, Series
 
 __all__ = ["POLICIES", "FoldScores", "gather"]
 
@@ -51,18 +52,18 @@ class FoldScores:
     types: tuple[str, ...]
     metrics: tuple[str, ...]
     higher: tuple[bool, ...]
-    task: Any
-    fold: Any
-    first: Any
-    values: Any
-    state: Any
-    imputed: Any
+    task: Ints
+    fold: Ints
+    first: Ints
+    values: Floats
+    state: Ints
+    imputed: Bools
     policy: Policy
     budgets: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
-    def scores(self) -> Any:
+    def scores(self) -> Floats:
         """Return the values (n, m) turned so that higher is better."""
         sign = np.where(np.array(self.higher), 1.0, -1.0)[self.task]
         return self.values * sign[:, None]
@@ -72,7 +73,7 @@ class FoldScores:
         """Return the plain random forest's name among the frameworks, or an empty text."""
         return next((name for name in self.frameworks if self.roles[name] == "forest"), "")
 
-    def means(self) -> Any:
+    def means(self) -> Floats:
         """Return (tasks, m) means over folds, higher being better; NaN where a fold has no value.
 
         Sums are exact, so that the same scores in another order of folds have the same mean, and tie.
@@ -80,7 +81,7 @@ class FoldScores:
         return self._means
 
     @cached_property
-    def _means(self) -> Any:
+    def _means(self) -> Floats:
         """The means, computed once: exact sums are slow, and several analyses need them."""
         parts = np.split(self.scores, np.flatnonzero(np.diff(self.task)) + 1)  # rows of a task stand together
         means = [[_mean(folds) for folds in part.T.tolist()] for part in parts if len(part)]
@@ -123,7 +124,7 @@ class FoldScores:
         notes = []
         if out and kept:
             notes.append(f"Left out, because no score of theirs can be compared: {', '.join(out)}.")
-        shared = has[:, kept].all(axis=1) if kept else np.zeros(len(has), dtype=bool)
+        shared: Bools = np.all(has[:, kept], axis=1) if kept else np.zeros(len(has), dtype=bool)
         left = self.keep([self.frameworks[j] for j in kept])._rows(shared)
         lost = [task for task in self.tasks if task not in set(left.tasks)]
         if lost and kept:
@@ -144,16 +145,38 @@ class FoldScores:
         """Return all tasks but those at these positions."""
         return self._rows(~np.isin(self.task, list(positions)))
 
-    def _rows(self, rows: Any) -> FoldScores:
+    def _rows(self, rows: Bools) -> FoldScores:
         """Return these folds, and the tasks that have one of them."""
         kept, task = np.unique(self.task[rows], return_inverse=True)
-        of_tasks = ("tasks", "keys", "task_ids", "types", "metrics", "higher")
-        pick: dict[str, Any] = {name: tuple(getattr(self, name)[i] for i in kept) for name in of_tasks}
-        of_rows = ("fold", "first", "values", "state", "imputed")
-        return replace(self, **pick, task=task, **{name: getattr(self, name)[rows] for name in of_rows})
+        return replace(
+            self,
+            tasks=tuple(self.tasks[i] for i in kept),
+            keys=tuple(self.keys[i] for i in kept),
+            task_ids=tuple(self.task_ids[i] for i in kept),
+            types=tuple(self.types[i] for i in kept),
+            metrics=tuple(self.metrics[i] for i in kept),
+            higher=tuple(self.higher[i] for i in kept),
+            task=task,
+            fold=self.fold[rows],
+            first=self.first[rows],
+            values=self.values[rows],
+            state=self.state[rows],
+            imputed=self.imputed[rows],
+        )
 
 
-def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False) -> FoldScores:
+class _Tasks(NamedTuple):
+    """What a table says of its tasks, each once; the fields are those of `FoldScores`."""
+
+    tasks: tuple[str, ...]
+    keys: tuple[tuple[str, ...], ...]
+    task_ids: tuple[str, ...]
+    types: tuple[str, ...]
+    metrics: tuple[str, ...]
+    higher: tuple[bool, ...]
+
+
+def gather(table: Frame, policy: Policy = "constant", impute_not_own: bool = False) -> FoldScores:
     """Arrange a scores table of one metric per task as folds × frameworks and fill what failed.
 
     A fold on which a framework failed takes the constant predictor's value (AMLB paper), or the worst of that fold,
@@ -181,14 +204,19 @@ def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False
     state[rows, column] = np.where(good, OK, np.where(np.isin(status, NOT_ITS_OWN), NOT_OWN, FAILED))
     if not table["origin"].eq("assay").all():
         # There a failure may leave no row; a framework that never met a task (of another type) did not fail on it.
-        met = _any_by_task(state != ABSENT, order["task"].to_numpy(), len(tasks["tasks"]))
+        met = _any_by_task(state != ABSENT, order["task"].to_numpy(), len(tasks.tasks))
         state[(state == ABSENT) & met[order["task"].to_numpy()]] = FAILED
-    first = table.drop_duplicates("label").set_index("label")
+    first = table.drop_duplicates("label")
     found = FoldScores(
         frameworks=frameworks,
-        roles=first["role"].to_dict(),
-        meta_learning=first["meta_learning"].fillna("").to_dict(),
-        **tasks,
+        roles=dict(zip(first["label"], first["role"], strict=True)),
+        meta_learning=dict(zip(first["label"], first["meta_learning"].fillna(""), strict=True)),
+        tasks=tasks.tasks,
+        keys=tasks.keys,
+        task_ids=tasks.task_ids,
+        types=tasks.types,
+        metrics=tasks.metrics,
+        higher=tasks.higher,
         task=order["task"].to_numpy(),
         fold=order[["repeat", "fold"]].to_numpy(),
         first=np.unique(rows, return_index=True)[1],
@@ -196,7 +224,7 @@ def gather(table: Any, policy: Policy = "constant", impute_not_own: bool = False
         state=state,
         imputed=np.zeros((n, m), dtype=bool),
         policy=policy,
-        budgets=first["budget_s"].astype(float).to_dict(),
+        budgets=dict(zip(first["label"], first["budget_s"].astype(float), strict=True)),
     )
     return _fill(found, policy, impute_not_own)
 
@@ -220,7 +248,7 @@ def _fill(found: FoldScores, policy: Policy, impute_not_own: bool) -> FoldScores
     return replace(found, values=values, imputed=filled, notes=notes)
 
 
-def _fillers(found: FoldScores, policy: Policy) -> Any:
+def _fillers(found: FoldScores, policy: Policy) -> Floats:
     """Return (n, m) what a failure of each framework on each row counts as; baselines are those of its budget."""
     if policy == "worst":
         sign = np.where(np.array(found.higher), 1.0, -1.0)[found.task]
@@ -243,14 +271,14 @@ def _fillers(found: FoldScores, policy: Policy) -> Any:
     return found.values[:, [found.frameworks.index(name) for name in who]]
 
 
-def _codes(column: Any) -> tuple[tuple[str, ...], Any]:
+def _codes(column: Series) -> tuple[tuple[str, ...], Ints]:
     import pandas as pd
 
     codes, names = pd.factorize(column)
     return tuple(str(name) for name in names), codes
 
 
-def _task_codes(table: Any) -> tuple[dict[str, Any], Any]:
+def _task_codes(table: Frame) -> tuple[_Tasks, Ints]:
     """Return what is known of each task, and the position of each row's.
 
     One name may stand for several ids, metrics or states of a file: these are several tasks, named apart. One that
@@ -267,18 +295,18 @@ def _task_codes(table: Any) -> tuple[dict[str, Any], Any]:
     codes = pd.factorize(codes)[0]
     first = table.iloc[pd.Series(codes).drop_duplicates().index]
     has_results = ~table["status"].isin(NOT_ITS_OWN).groupby(codes).all().to_numpy()
-    known = {
-        "tasks": tuple(_told_apart(first, has_results)),
-        "keys": tuple(first[columns].itertuples(index=False, name=None)),
-        "task_ids": tuple(plain_id(one) for one in first["task_id"]),
-        "types": tuple(first["type"]),
-        "metrics": tuple(first["metric"]),
-        "higher": tuple(bool(one) for one in first["higher_is_better"]),
-    }
+    known = _Tasks(
+        tasks=tuple(_told_apart(first, has_results)),
+        keys=tuple(first[columns].itertuples(index=False, name=None)),
+        task_ids=tuple(plain_id(task_id) for task_id in first["task_id"]),
+        types=tuple(first["type"]),
+        metrics=tuple(first["metric"]),
+        higher=tuple(bool(is_higher) for is_higher in first["higher_is_better"]),
+    )
     return known, codes
 
 
-def _told_apart(tasks: Any, has_results: Any) -> list[str]:
+def _told_apart(tasks: Frame, has_results: Bools) -> list[str]:
     """Return the name of each task, with what it differs in from those of the same name behind it."""
     shown = tasks["task"].to_numpy(dtype=object).copy()
     known = tasks[has_results]
@@ -302,7 +330,7 @@ def plain_id(task_id: str) -> str:
     return task_id.rsplit("/t/", 1)[-1] if "openml" in task_id else task_id
 
 
-def _row_codes(table: Any, task: Any) -> tuple[Any, Any]:
+def _row_codes(table: Frame, task: Ints) -> tuple[Ints, Frame]:
     """Return the row of the rectangle of each row of the table, and task, repeat and fold of each."""
     import pandas as pd
 
@@ -323,7 +351,7 @@ def _mean(values: Sequence[float]) -> float:
         return fsum(value / len(values) for value in values)
 
 
-def _any_by_task(own: Any, task: Any, n_tasks: int) -> Any:
+def _any_by_task(own: Bools, task: Ints, n_tasks: int) -> Bools:
     out = np.zeros((n_tasks, own.shape[1]), dtype=bool)
     np.logical_or.at(out, task, own)
     return out

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +18,13 @@ from assay.results.scored import Scores
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assay.analysis.model_bounds import Bound
+
 __all__ = ["Compared", "Inputs", "Notes"]
 
 Notes = tuple[str, ...]
-Traces = Iterable[tuple[Row, Any]]
+# Rows, each with what the framework wrote: a mapping with `points`.
+Traces = Iterable[tuple[Row, Mapping[str, object]]]
 # Under these names tables and OpenML give the number of rows of a task.
 SIZE_COLUMNS = ("n_rows", "NumberOfInstances", "number.of.instances")
 
@@ -54,9 +57,8 @@ class Inputs:
     scores: Scores
     traces: Callable[[], Traces] = tuple
     hardware: Notes = ()
-    bounds: Callable[[Collection[str], float, int], tuple[Sequence[Any], Notes]] = lambda keys, alpha, seed: (
-        (),
-        (),
+    bounds: Callable[[Collection[str], float, int], tuple[Sequence[Bound], Notes]] = (
+        lambda keys, alpha, seed: ((), ())
     )
     selection: Filter = field(default_factory=Filter)
     impute: Policy = "constant"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 import numpy as np
 
 from assay.analysis.sup_lm import log_p_sup_lm
+from assay.typing import Array, Floats, Ints
 
 __all__ = [
     "Decorrelated",
@@ -29,8 +29,8 @@ class Decorrelated:
     A unit is an observation, or all observations of a cluster together; `sizes` counts the observations of each.
     """
 
-    scores: Any
-    sizes: Any
+    scores: Floats
+    sizes: Floats
 
     @property
     def n(self) -> int:
@@ -51,7 +51,7 @@ class Instability:
     log_p: float
 
 
-def decorrelate(scores: Any, clusters: Any = None) -> Decorrelated:
+def decorrelate(scores: Floats, clusters: Ints | None = None) -> Decorrelated:
     """Return scores times the inverse root of their outer product, null directions left out.
 
     Args:
@@ -69,7 +69,7 @@ def decorrelate(scores: Any, clusters: Any = None) -> Decorrelated:
 
 
 def measure_instability(
-    own: Decorrelated, values: Any, min_size: int, each_row: bool = False
+    own: Decorrelated, values: Array, min_size: int, each_row: bool = False
 ) -> Instability | None:
     """Test whether the parameters change along one covariate; None where it cannot be split.
 
@@ -95,7 +95,7 @@ def measure_instability(
 
 
 def permutation_p(
-    own: Decorrelated, values: Any, min_size: int, draws: int, random: np.random.Generator
+    own: Decorrelated, values: Array, min_size: int, draws: int, random: np.random.Generator
 ) -> float:
     """Return the share of draws, the data counted among them, whose statistic is at least as large.
 
@@ -117,13 +117,13 @@ def permutation_p(
 class _Process:
     """Where the cumulated scores are looked at: `order` sorts the units, `ends` are positions after which to look."""
 
-    order: Any
-    ends: Any
+    order: Ints
+    ends: Ints
     first: int
     last: int
 
     @classmethod
-    def along(cls, own: Decorrelated, values: Any, min_size: int, each_row: bool) -> _Process | None:
+    def along(cls, own: Decorrelated, values: Floats, min_size: int, each_row: bool) -> _Process | None:
         first = max(ceil(TRIM * own.n), min_size)
         order = np.argsort(values, kind="stable")
         ordered = np.asarray(values)[order]
@@ -140,7 +140,7 @@ class _Process:
         n = self.first + self.last
         return (n - self.first) * self.last / (self.first * (n - self.last))
 
-    def statistics(self, scores: Any, sizes: Any) -> Any:
+    def statistics(self, scores: Floats, sizes: Floats) -> Floats:
         """Return the statistic of each dealing-out (d, units, k) of scores and sizes."""
         n = self.first + self.last
         walked = scores[:, self.order].cumsum(axis=1)[:, self.ends]
@@ -148,10 +148,11 @@ class _Process:
         inside = (after >= self.first) & (after <= self.last)
         share = np.where(inside, after / n, 0.5)
         found = np.where(inside, (walked**2).sum(axis=2) / (share * (1 - share)), 0.0)
-        return found.max(axis=1)
+        largest: Floats = found.max(axis=1)
+        return largest
 
 
-def _test_levels(own: Decorrelated, codes: Any) -> Instability | None:
+def _test_levels(own: Decorrelated, codes: Ints) -> Instability | None:
     from scipy.stats import chi2
 
     present = len(np.unique(codes))
@@ -162,7 +163,7 @@ def _test_levels(own: Decorrelated, codes: Any) -> Instability | None:
     return Instability(statistic, float(chi2.logsf(statistic, df)))
 
 
-def _level_statistics(scores: Any, sizes: Any, codes: Any) -> Any:
+def _level_statistics(scores: Floats, sizes: Floats, codes: Ints) -> Floats:
     total = np.zeros(len(scores))
     n = sizes[0].sum()
     for level in np.unique(codes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from assay.analysis.registry import AnalysisSpec, SectionSpec
 from assay.analysis.standings import Cell, Standing, make_cells_by_task, make_standings
 from assay.analysis.trust import trust
 from assay.analysis.wording import count_of, decimals, listed, percent, rating, significant, value_range
+from assay.typing import Frame, JsonObject
 
 if TYPE_CHECKING:
     from assay.analysis.inputs import Inputs
@@ -63,11 +64,11 @@ class Leaderboard(AnalysisRecord):
         """Return the standings that have a rank."""
         return [standing for standing in self.standings if standing.rank is not None]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework, best first."""
         return [asdict(standing) for standing in self.standings]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the standings, the cells of all tasks, and the conditions."""
         cells = [
             {"task": task, "framework": name, "metric": self.metrics[task], **asdict(cell)}
@@ -75,7 +76,7 @@ class Leaderboard(AnalysisRecord):
         ]
         same = {"n_tasks": self.n_tasks, "draws": self.draws, "anchor": self.anchor, "trust": self.trust}
         values = {"standings": self.standings, "cells": cells, **same, "warnings": self.notes}
-        return as_json(values)  # type: ignore[no-any-return]
+        return as_json(values)
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return the standings and, where there are few tasks, the mean score on each task."""
@@ -88,7 +89,7 @@ class Leaderboard(AnalysisRecord):
         ]
         return (standings, TextTable(["framework", *heads], lines))
 
-    def _standings_table(self, medium: Medium) -> tuple[list[str], list[list[Any]]]:
+    def _standings_table(self, medium: Medium) -> tuple[list[str], list[list[object]]]:
         """Return heads and lines; intervals, groups and Elo only where there are tasks enough for them."""
         on_page = medium.name == "page"
         sure = (">95 %", ">group", ">Elo", ">95 %") if self.draws else ()
@@ -96,7 +97,7 @@ class Leaderboard(AnalysisRecord):
         heads += [">failed", *((">imputed",) if on_page else ()), ">fit (median)", ">per row"]
         lines = []
         for standing in self.standings:
-            line: list[Any] = [shown_name(standing), decimals(standing.rank)]
+            line: list[object] = [shown_name(standing), decimals(standing.rank)]
             if self.draws:
                 line += [_interval(standing.rank_low, standing.rank_high, decimals), standing.group]
                 line += [rating(standing.elo), _interval(standing.elo_low, standing.elo_high, rating)]
@@ -203,7 +204,7 @@ def _interval(low: float | None, high: float | None, show: Callable[[float | Non
 
 
 def make_leaderboard(
-    table: Any,
+    table: Frame,
     random: np.random.Generator,
     policy: Policy = "constant",
     draws: int = 1000,
@@ -258,7 +259,7 @@ def make_leaderboard(
 
 
 def _warnings(
-    table: Any, scores: FoldScores, standings: Sequence[Standing], lacks_constant: bool
+    table: Frame, scores: FoldScores, standings: Sequence[Standing], lacks_constant: bool
 ) -> list[str]:
     out = []
     if table["enforcement"].nunique() > 1:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from assay.analysis.options import Option
 from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
 from assay.analysis.registry import AnalysisSpec
 from assay.analysis.wording import count_of, significant
 from assay.errors import UserError
+from assay.typing import JsonObject
 
 if TYPE_CHECKING:
     from assay.analysis.inputs import Inputs
@@ -27,23 +28,82 @@ class BoundOptions:
     ] = 0.05
 
 
+class BoundInterval(Protocol):
+    """What is shown of the interval of a model."""
+
+    @property
+    def winner_name(self) -> str:
+        """Of which model."""
+
+    @property
+    def metric(self) -> str:
+        """By which metric it was chosen."""
+
+    @property
+    def higher_is_better(self) -> bool:
+        """The direction of the metric."""
+
+    @property
+    def cv_score(self) -> float:
+        """Its score on the framework's own folds."""
+
+    @property
+    def estimate(self) -> float | None:
+        """The score, corrected for having been chosen."""
+
+    @property
+    def lower(self) -> float | None:
+        """The lower end."""
+
+    @property
+    def upper(self) -> float | None:
+        """The upper end."""
+
+    @property
+    def n_boot(self) -> int:
+        """The number of draws."""
+
+
 class Bound(Protocol):
     """The best model of one job and its corrected interval, as `assay.uncertainty` computes it."""
 
-    framework: str
-    task: str
-    repeat: int
-    fold: int
-    models: int
-    interval: Any
-    test_score: float
-    is_same: bool
+    @property
+    def framework(self) -> str:
+        """Whose model."""
+
+    @property
+    def task(self) -> str:
+        """Of which task."""
+
+    @property
+    def repeat(self) -> int:
+        """Of which repeat."""
+
+    @property
+    def fold(self) -> int:
+        """Of which fold."""
+
+    @property
+    def models(self) -> int:
+        """From how many it was chosen."""
+
+    @property
+    def interval(self) -> BoundInterval:
+        """Its corrected interval."""
+
+    @property
+    def test_score(self) -> float:
+        """The framework's score on the test rows."""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether that is of this very model."""
 
     @property
     def is_inside(self) -> bool:
         """Whether the score on the test rows lies within the interval."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return plain values."""
 
 
@@ -55,9 +115,9 @@ class ModelBounds(AnalysisRecord):
     alpha: float
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per job."""
-        rows = []
+        rows: list[JsonObject] = []
         for bound in self.bounds:
             interval = bound.interval
             rows.append(
@@ -79,10 +139,10 @@ class ModelBounds(AnalysisRecord):
             )
         return rows
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the bounds with their intervals."""
         bounds = [bound.to_json() for bound in self.bounds]
-        return as_json({"model_bounds": bounds, "alpha": self.alpha, "notes": self.notes})  # type: ignore[no-any-return]
+        return as_json({"model_bounds": bounds, "alpha": self.alpha, "notes": self.notes})
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return one line per job: the best of its models, its corrected bound, and the framework's score."""
@@ -91,12 +151,13 @@ class ModelBounds(AnalysisRecord):
             ">bound", ">framework in test", "inside",
         ]  # fmt: skip
         lines = []
-        for bound, row in zip(self.bounds, self.rows(), strict=True):
-            end = row["lower"] if bound.interval.higher_is_better else row["upper"]
+        for bound in self.bounds:
+            interval = bound.interval
+            end = interval.lower if interval.higher_is_better else interval.upper
             fold = f"{bound.repeat}.{bound.fold}" if bound.repeat else str(bound.fold)
-            inside = {True: "yes", False: "no", None: ""}[row["is_inside"]]
-            scores = (row["cv_score"], row["estimate"], end, row["test_score"])
-            names = [row["task"], fold, row["framework"], row["models"], row["best"], row["metric"]]
+            inside = ("yes" if bound.is_inside else "no") if bound.is_same else ""
+            scores = (interval.cv_score, interval.estimate, end, bound.test_score)
+            names = [bound.task, fold, bound.framework, bound.models, interval.winner_name, interval.metric]
             lines.append([*names, *map(significant, scores), inside])
         return (
             TextTable(heads, lines, "The best of each job's own models, corrected for having been chosen"),

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from assay.errors import ConfigError
 from assay.plugins import suggest
 
 __all__ = ["NoOptions", "Option", "OptionField", "make_options", "option_fields"]
+
+Options = TypeVar("Options")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,9 @@ class Option:
         choices: the only words that are allowed; empty for all.
         above, least, below: bounds of a number; the first and the last are excluded.
         is_dataset: the value is the facts of a data set; the command reads them from a file.
+        is_argument: the command takes it by its place, without a flag.
+        repeats: the flag of a list is given once for each word; else it is given once, with commas between the words.
+        short: a short flag, such as `-m`.
     """
 
     help: str
@@ -36,6 +41,9 @@ class Option:
     least: float | None = None
     below: float | None = None
     is_dataset: bool = False
+    is_argument: bool = False
+    repeats: bool = False
+    short: str = ""
 
     def problem(self, value: Any) -> str:
         """Return what is wrong with a value, or an empty text."""
@@ -75,7 +83,9 @@ def option_fields(options: type) -> tuple[OptionField, ...]:
     return tuple(_option_field(options, field, hints[field.name]) for field in fields(options))
 
 
-def make_options(options: type, values: Mapping[str, Any], spell: Callable[[str], str] = str) -> Any:
+def make_options(
+    options: type[Options], values: Mapping[str, object], spell: Callable[[str], str] = str
+) -> Options:
     """Return the options with these values; raises ConfigError for a name or value that does not fit.
 
     `spell` writes the name of an option in messages: the command line writes a flag.
@@ -93,7 +103,7 @@ def make_options(options: type, values: Mapping[str, Any], spell: Callable[[str]
     return options(**values)
 
 
-def _option_field(options: type, field: Field[Any], hint: Any) -> OptionField:
+def _option_field(options: type, field: Field[object], hint: object) -> OptionField:
     if get_origin(hint) is not Annotated:
         raise TypeError(f"{options.__name__}.{field.name} needs an annotation with an Option")
     kind, *further = get_args(hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -27,8 +27,11 @@ from assay.analysis.task_draws import (
 )
 from assay.analysis.wording import count_of, decimals, percent, rating, value_range
 from assay.errors import UserError
+from assay.typing import Floats, Ints, JsonObject
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from assay.analysis.inputs import Inputs
     from assay.drawing import Drawing
 
@@ -69,23 +72,23 @@ class Pairwise(AnalysisRecord):
     n_tasks: int
     draws: int
     anchor: str
-    wins: Any
-    ties: Any
-    win_rate: Any
-    worth: Any
-    elo: Any
-    elo_low: Any
-    elo_high: Any
-    rank: Any
-    rank_low: Any
-    rank_high: Any
-    place: Any
-    group: Any
-    rank_group: Any
-    improvability: Any
-    mean_reciprocal_rank: Any
-    better: Any
-    first_share: Any
+    wins: Ints
+    ties: Ints
+    win_rate: Floats
+    worth: Floats
+    elo: Floats
+    elo_low: Floats
+    elo_high: Floats
+    rank: Floats
+    rank_low: Floats
+    rank_high: Floats
+    place: Ints
+    group: Ints
+    rank_group: Ints
+    improvability: Floats
+    mean_reciprocal_rank: Floats
+    better: Floats
+    first_share: Floats
     notes: tuple[str, ...] = ()
 
     @property
@@ -93,7 +96,7 @@ class Pairwise(AnalysisRecord):
         """Whether there are tasks enough for intervals and groups."""
         return self.n_tasks >= MIN_TASKS
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework, strongest first."""
         single = ("elo", "worth", "win_rate", "rank", "group", "improvability", "mean_reciprocal_rank")
         return [
@@ -111,7 +114,7 @@ class Pairwise(AnalysisRecord):
             for at, name in enumerate(self.frameworks)
         ]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the frameworks, and who beat whom how often."""
         ends = {"elo_interval": ("elo_low", "elo_high"), "rank_interval": ("rank_low", "rank_high")}
         ends["places"] = ("first_place", "last_place")
@@ -124,19 +127,22 @@ class Pairwise(AnalysisRecord):
         }
         losses = square_json(self.frameworks, self.wins.T)
         same = {"draws": self.draws, "anchor": self.anchor, "n_tasks": self.n_tasks, "notes": self.notes}
-        return as_json({"frameworks": frameworks, **squares, "losses": losses, **same})  # type: ignore[no-any-return]
+        return as_json({"frameworks": frameworks, **squares, "losses": losses, **same})
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return one line per framework; intervals, groups and places only where there are tasks enough."""
         heads = ["framework", ">Elo", *((">95 %", ">group", ">places") if self.has_intervals else ())]
         lines = []
-        for row in self.rows():
-            line = [row["framework"], rating(row["elo"])]
+        for at, name in enumerate(self.frameworks):
+            line: list[object] = [name, rating(self.elo[at])]
             if self.has_intervals:
-                line += [value_range(rating(row["elo_low"]), rating(row["elo_high"])), row["group"]]
-                line += [f"{row['first_place']} to {row['last_place']}"]
-            line += [decimals(row["rank"]), percent(row["win_rate"]), percent(row["improvability"])]
-            lines.append([*line, decimals(row["mean_reciprocal_rank"])])
+                line += [
+                    value_range(rating(self.elo_low[at]), rating(self.elo_high[at])),
+                    int(self.group[at]),
+                ]
+                line += [f"{self.place[at][0]} to {self.place[at][1]}"]
+            line += [decimals(self.rank[at]), percent(self.win_rate[at]), percent(self.improvability[at])]
+            lines.append([*line, decimals(self.mean_reciprocal_rank[at])])
         return (TextTable([*heads, ">rank", ">wins", ">improvable", ">1/rank"], lines),)
 
     def summary(self) -> str:
@@ -190,7 +196,7 @@ class Pairwise(AnalysisRecord):
             ),
         )
 
-    def _draw_wins(self, figure: Any) -> None:
+    def _draw_wins(self, figure: Figure) -> None:
         """Draw the share of tasks on which the row beats the column, ties counting half."""
         from assay.drawing import paint_square
 
@@ -199,7 +205,7 @@ class Pairwise(AnalysisRecord):
             figure, self.frameworks, share, "share of tasks on which the row is better than the column"
         )
 
-    def _draw_elo(self, figure: Any) -> None:
+    def _draw_elo(self, figure: Figure) -> None:
         """Draw Elo with its intervals, best first; tie groups change the colour."""
         from assay.drawing import COLOURS, HIGHLIGHT, label_rows
 
@@ -285,7 +291,7 @@ def compare_pairwise(
     )
 
 
-def _points_by_task(scores: FoldScores) -> tuple[Any, Any]:
+def _points_by_task(scores: FoldScores) -> tuple[Floats, Floats]:
     """Return points (tasks, m) and ties (tasks), means over the folds of each task."""
     points, ties = tally(scores.scores)
     counts = np.bincount(scores.task, minlength=len(scores.tasks)).astype(float)
@@ -295,7 +301,7 @@ def _points_by_task(scores: FoldScores) -> tuple[Any, Any]:
     return summed / counts[:, None], even / counts
 
 
-def _anchor(scores: FoldScores, requested: str, strengths: Any) -> tuple[str, int | None]:
+def _anchor(scores: FoldScores, requested: str, strengths: Floats) -> tuple[str, int | None]:
     names = scores.frameworks
     if requested and requested not in names:
         raise UserError(f"Unknown anchor '{requested}': give one of {', '.join(names)}.")
@@ -305,14 +311,14 @@ def _anchor(scores: FoldScores, requested: str, strengths: Any) -> tuple[str, in
     return anchor, names.index(anchor)
 
 
-def _matrix(means: Any) -> tuple[Any, Any]:
+def _matrix(means: Floats) -> tuple[Ints, Ints]:
     wins = (means[:, :, None] > means[:, None, :]).sum(axis=0)
     even = (means[:, :, None] == means[:, None, :]).sum(axis=0)
     np.fill_diagonal(even, 0)
     return wins, even
 
 
-def _improvability(scores: FoldScores, means: Any) -> Any:
+def _improvability(scores: FoldScores, means: Floats) -> Floats:
     """Return 1 - (best error / own error), means over tasks; scores that should be high have the error 1 - score.
 
     Tasks on which that is no error, because a score is above 1 or a loss below 0, are left out; NaN where all are.
@@ -323,7 +329,8 @@ def _improvability(scores: FoldScores, means: Any) -> Any:
         return np.full(means.shape[1], np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = 1 - errors.min(axis=1, keepdims=True) / errors
-    return np.where(errors > 0, gain, 0.0).mean(axis=0)
+    means_over_tasks: Floats = np.where(errors > 0, gain, 0.0).mean(axis=0)
+    return means_over_tasks
 
 
 def compute(inputs: Inputs, options: PairOptions) -> Pairwise:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -12,8 +12,12 @@ from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
 from assay.analysis.registry import AnalysisSpec, SectionSpec
 from assay.analysis.scaled import scale_from_worst
 from assay.analysis.seconds import seconds_by_task
+from assay.typing import Floats, JsonObject
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from assay.analysis.inputs import Inputs
     from assay.drawing import Drawing
 
@@ -56,7 +60,7 @@ class Front(AnalysisRecord):
     against: str = "inference"
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework, the fastest first."""
         return [as_json(point) for point in self.points]
 
@@ -104,7 +108,7 @@ class Front(AnalysisRecord):
         how = f"scores from the worst (0) to the best (1) of each task against seconds of {self.against}"
         return ((f"Front ({self.against})", f"{how}, medians over folds, {self.over} over tasks"),)
 
-    def _draw(self, figure: Any) -> None:
+    def _draw(self, figure: Figure) -> None:
         """Draw score against time on a logarithmic axis; the front is joined by a line, names stand in a column."""
         from assay.drawing import COLOURS, HIGHLIGHT, plain_ticks
 
@@ -124,7 +128,7 @@ class Front(AnalysisRecord):
         axes.set(xlabel=f"seconds ({self.over} over tasks){named}", ylabel="score, worst 0 to best 1")
 
 
-def _name_points(axes: Any, points: list[Point]) -> None:
+def _name_points(axes: Axes, points: list[Point]) -> None:
     """Write the names beside the axes, joined to their points by thin lines."""
     from assay.drawing import HIGHLIGHT, spread_labels
 
@@ -138,7 +142,7 @@ def _name_points(axes: Any, points: list[Point]) -> None:
         )  # fmt: skip
 
 
-def find_front(frameworks: tuple[str, ...], scores: Any, seconds: Any, over: str = "mean") -> Front:
+def find_front(frameworks: tuple[str, ...], scores: Floats, seconds: Floats, over: str = "mean") -> Front:
     """Average (tasks, m) scores and seconds over tasks and mark the Pareto front: more score, fewer seconds.
 
     Args:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, expm1, log1p, nan
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from assay.analysis.bradley_terry import Fits, Tallies, fit, tally
 from assay.analysis.instability import Decorrelated, decorrelate, measure_instability, permutation_p
 from assay.errors import ConfigError, UserError
+from assay.typing import Array, Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "DRAWS",
@@ -48,9 +52,9 @@ class Comparisons:
     """
 
     frameworks: tuple[str, ...]
-    scores: Any
-    tasks: Any
-    covariates: Mapping[str, Any]
+    scores: Floats
+    tasks: Array
+    covariates: Mapping[str, Array]
 
     def __post_init__(self) -> None:
         if len(self.frameworks) < 2:
@@ -127,7 +131,7 @@ class Split:
     left_levels: tuple[str, ...] = ()
     right_levels: tuple[str, ...] = ()
 
-    def goes_left(self, values: Any) -> Any:
+    def goes_left(self, values: ArrayLike) -> Bools:
         """Return for each value of the variable whether it belongs to the left."""
         if self.threshold is not None:
             return np.asarray(values, dtype=float) <= self.threshold
@@ -192,7 +196,7 @@ class _Growth:
             )
         return tuple(self.nodes), tuple(notes)
 
-    def _grow(self, rows: Any, parent: int | None, depth: int) -> int:
+    def _grow(self, rows: Ints, parent: int | None, depth: int) -> int:
         own = self._fit(self.points[rows].sum(axis=0), self.ties[rows].sum(), len(rows))
         number, settings = len(self.nodes) + 1, self.settings
         worth = dict(zip(self.data.frameworks, own.worths.tolist(), strict=True))
@@ -212,12 +216,12 @@ class _Growth:
         )
         return number
 
-    def _fit(self, points: Any, ties: Any, counts: Any) -> Fits:
+    def _fit(self, points: Floats, ties: Floats, counts: ArrayLike) -> Fits:
         m = len(self.data.frameworks)
         met = np.asarray(counts, dtype=float)[..., None, None] * (1 - np.eye(m))
         return fit(Tallies(points, ties, met))
 
-    def _scores(self, rows: Any, own: Fits) -> Any:
+    def _scores(self, rows: Ints, own: Fits) -> Floats:
         """Return the gradient of the log-likelihood of each fold; the last framework is the reference."""
         m = len(self.data.frameworks)
         points, ties = own.expected(1 - np.eye(m))
@@ -226,7 +230,7 @@ class _Growth:
             scores = np.column_stack([scores, self.ties[rows] - ties])
         return scores
 
-    def _tests(self, rows: Any, own: Fits, tasks: int) -> tuple[Fluctuation, ...]:
+    def _tests(self, rows: Ints, own: Fits, tasks: int) -> tuple[Fluctuation, ...]:
         settings = self.settings
         scores = self._scores(rows, own)
         _, first, codes = np.unique(self.data.tasks[rows], return_index=True, return_inverse=True)
@@ -252,7 +256,7 @@ class _Growth:
             tests.append(Fluctuation(name, one.statistic, p, _bonferroni(p, counted), one.log_p, permute))
         return tuple(tests)
 
-    def _split(self, rows: Any, tests: Sequence[Fluctuation]) -> Split | None:
+    def _split(self, rows: Ints, tests: Sequence[Fluctuation]) -> Split | None:
         chosen = _strongest(tests)
         if chosen is None or chosen.p_adjusted > self.settings.alpha:
             return None
@@ -260,7 +264,7 @@ class _Growth:
         parts = _halves(values) if values.dtype.kind == "i" else _cuts(values)
         return self._best(rows, chosen.variable, values, parts)
 
-    def _best(self, rows: Any, name: str, values: Any, lefts: Any) -> Split | None:
+    def _best(self, rows: Ints, name: str, values: Array, lefts: Bools) -> Split | None:
         """Return the admissible split of the two most likely parts, the first of equals; None if none is."""
         sizes = lefts.sum(axis=0)
         allowed = (sizes >= self.settings.min_size) & (len(rows) - sizes >= self.settings.min_size)
@@ -302,7 +306,7 @@ def _strongest(tests: Sequence[Fluctuation]) -> Fluctuation | None:
     return next((test for test in known if test.log_p <= lowest + SAME * abs(lowest)), None)
 
 
-def _as_codes(name: str, values: Any) -> Any:
+def _as_codes(name: str, values: Array) -> Array:
     """Return numbers as floats, categories as integer codes in the order of their names."""
     if values.dtype.kind == "f":
         return values
@@ -315,7 +319,7 @@ def _as_codes(name: str, values: Any) -> Any:
     return codes.astype(np.int64)
 
 
-def _by_task(own: Decorrelated, codes: Any) -> Decorrelated:
+def _by_task(own: Decorrelated, codes: Ints) -> Decorrelated:
     summed = np.zeros((int(codes.max()) + 1, own.k))
     np.add.at(summed, codes, own.scores)
     return Decorrelated(summed, np.bincount(codes).astype(float))
@@ -326,12 +330,12 @@ def _bonferroni(p: float, count: int) -> float:
     return min(1.0, count * p) if p <= 0.001 else -expm1(count * log1p(-p)) if p < 1 else 1.0
 
 
-def _cuts(values: Any) -> Any:
+def _cuts(values: Floats) -> Bools:
     """Return for each distinct value which rows are up to it (n, cuts)."""
     return values[:, None] <= np.unique(values)[None, :-1]
 
 
-def _halves(codes: Any) -> Any:
+def _halves(codes: Ints) -> Bools:
     """Return every way to divide the levels in two (n, ways); the last level is always on the right, as in R."""
     levels = np.unique(codes)
     bits = np.arange(1, 2 ** (len(levels) - 1))[None, :] >> np.arange(len(levels))[:, None] & 1

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, nan, sqrt
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from assay.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "Friedman",
@@ -46,11 +51,12 @@ class ImanDavenport:
     p: float
 
 
-def task_ranks(scores: Any) -> Any:
+def task_ranks(scores: ArrayLike) -> Floats:
     """Return ranks within each row, 1 for the highest score; equals share theirs."""
     from scipy.stats import rankdata
 
-    return rankdata(-np.asarray(scores), axis=1)
+    ranks: Floats = rankdata(-np.asarray(scores), axis=1)
+    return ranks
 
 
 def critical_distance(m: int, n_tasks: int, alpha: float = 0.05) -> float:
@@ -60,18 +66,18 @@ def critical_distance(m: int, n_tasks: int, alpha: float = 0.05) -> float:
     return float(studentized_range.ppf(1 - alpha, m, inf) / sqrt(2) * sqrt(m * (m + 1) / (6 * n_tasks)))
 
 
-def holm(p: Any) -> Any:
+def holm(p: ArrayLike) -> Floats:
     """Return p-values adjusted by Holm's step-down procedure; NaN stays NaN and is not counted."""
-    p = np.asarray(p, dtype=float)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    steps = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
-    out = np.full(len(p), nan)
+    given = np.asarray(p, dtype=float)
+    known = np.flatnonzero(~np.isnan(given))
+    order = known[np.argsort(given[known], kind="stable")]
+    steps = np.maximum.accumulate(given[order] * np.arange(len(order), 0, -1))
+    out = np.full(len(given), nan)
     out[order] = np.minimum(steps, 1.0)
     return out
 
 
-def wilcoxon_p(differences: Any) -> Any:
+def wilcoxon_p(differences: ArrayLike) -> Floats:
     """Return two-sided p-values of Wilcoxon's signed-rank test for each row (pairs, tasks).
 
     Zeros are left out, as Wilcoxon did. Exact up to 50 differences without ties and zeros; else the normal
@@ -94,7 +100,7 @@ def wilcoxon_p(differences: Any) -> Any:
     return out
 
 
-def _normal_wilcoxon(ranks: Any, plus: Any, n: Any) -> Any:
+def _normal_wilcoxon(ranks: Floats, plus: Floats, n: Ints) -> Floats:
     from scipy.special import ndtr
 
     # The variance of a sum of signed ranks is a quarter of the sum of their squares: ties are in it.
@@ -105,7 +111,7 @@ def _normal_wilcoxon(ranks: Any, plus: Any, n: Any) -> Any:
     return np.where(n == 0, 1.0, 2 * ndtr(-np.abs(z)))
 
 
-def _exact_wilcoxon(plus: Any, n: int) -> Any:
+def _exact_wilcoxon(plus: Floats, n: int) -> Floats:
     """Return twice the smaller tail of the number of subsets of 1..n by their sum."""
     counts = np.zeros(n * (n + 1) // 2 + 1)
     counts[0] = 1.0
@@ -113,10 +119,11 @@ def _exact_wilcoxon(plus: Any, n: int) -> Any:
         counts[rank:] = counts[rank:] + counts[:-rank]
     below = counts.cumsum() / counts.sum()
     least = np.minimum(plus, n * (n + 1) // 2 - plus).astype(int)
-    return np.minimum(1.0, 2 * below[least])
+    p: Floats = np.minimum(1.0, 2 * below[least])
+    return p
 
 
-def wilcoxon_holm(scores: Any) -> Any:
+def wilcoxon_holm(scores: Floats) -> Floats:
     """Return (m, m) p-values of Wilcoxon's test of each pair of columns of (tasks, m) scores, after Holm."""
     m = scores.shape[1]
     first, second = np.triu_indices(m, 1)
@@ -126,7 +133,7 @@ def wilcoxon_holm(scores: Any) -> Any:
     return out
 
 
-def friedman_test(ranks: Any) -> Friedman:
+def friedman_test(ranks: Floats) -> Friedman:
     """Test whether the columns of (tasks, m) ranks have the same mean."""
     from scipy.stats import chi2
 
@@ -159,7 +166,7 @@ def iman_davenport_test(friedman: Friedman, n: int, m: int) -> ImanDavenport:
     return ImanDavenport(corrected, ratio(friedman.chi2_uncorrected), df1, df2, p)
 
 
-def nemenyi_p(q: Any, m: int) -> Any:
+def nemenyi_p(q: Floats, m: int) -> Floats:
     """Return (m, m) p-values of studentized ranges, with infinite degrees of freedom."""
     from scipy.stats import studentized_range
 
@@ -170,7 +177,7 @@ def nemenyi_p(q: Any, m: int) -> Any:
     return out
 
 
-def bonferroni_dunn(average: Any, control: int, error: float, alpha: float) -> tuple[Any, float]:
+def bonferroni_dunn(average: Floats, control: int, error: float, alpha: float) -> tuple[Floats, float]:
     """Return (m) p-values against the control, and the distance at which average ranks differ from its own."""
     from scipy.special import ndtr, ndtri
 

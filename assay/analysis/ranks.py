@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from math import isfinite, sqrt
 from string import ascii_letters
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -28,8 +29,13 @@ from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json, sq
 from assay.analysis.registry import AnalysisSpec
 from assay.analysis.wording import count_of, significant
 from assay.errors import UserError
+from assay.typing import Floats, JsonObject
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
     from assay.analysis.inputs import Inputs
     from assay.drawing import Drawing
 
@@ -75,21 +81,21 @@ class Ranks(AnalysisRecord):
     frameworks: tuple[str, ...]
     n_tasks: int
     alpha: float
-    average: Any
-    by_task: Any
+    average: Floats
+    by_task: Floats
     friedman: Friedman
     iman_davenport: ImanDavenport
     critical_distance: float
-    nemenyi_p: Any
+    nemenyi_p: Floats
     groups: tuple[tuple[int, int], ...]
-    wilcoxon_p: Any
+    wilcoxon_p: Floats
     control: str | None = None
-    dunn_p: Any = None
+    dunn_p: Floats | None = None
     dunn_distance: float | None = None
     imputed: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework, best first."""
         rows = [
             {
@@ -102,7 +108,7 @@ class Ranks(AnalysisRecord):
                 self.frameworks, self.average.tolist(), self.letters(), strict=True
             )
         ]
-        if self.control is None:
+        if self.control is None or self.dunn_p is None:
             return rows
         return [{**row, "p_against_control": p} for row, p in zip(rows, self.dunn_p.tolist(), strict=True)]
 
@@ -115,7 +121,7 @@ class Ranks(AnalysisRecord):
             for at in range(len(self.frameworks))
         ]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the ranks, the tests and their p-values by names."""
         names = self.frameworks
         values = {
@@ -130,11 +136,11 @@ class Ranks(AnalysisRecord):
             "n_tasks": self.n_tasks,
             "n_frameworks": len(names),
         }
-        if self.control is not None:
+        if self.control is not None and self.dunn_p is not None:
             p = dict(zip(names, self.dunn_p, strict=True))
             values["bonferroni_dunn"] = {"control": self.control, "distance": self.dunn_distance, "p": p}
         imputed = {name: self.imputed.get(name, 0) for name in names}
-        return as_json({**values, "n_imputed": imputed, "notes": self.notes})  # type: ignore[no-any-return]
+        return as_json({**values, "n_imputed": imputed, "notes": self.notes})
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return one line per framework."""
@@ -143,7 +149,7 @@ class Ranks(AnalysisRecord):
             [row["framework"], f"{row['average_rank']:.3f}", row["group"], row["imputed_folds"]]
             for row in self.rows()
         ]
-        if self.control is not None:
+        if self.control is not None and self.dunn_p is not None:
             heads.append(f">p against {self.control}")
             for line, name, p in zip(lines, self.frameworks, self.dunn_p, strict=True):
                 line.append("" if name == self.control else f"{p:.3g}")
@@ -191,7 +197,7 @@ class Ranks(AnalysisRecord):
             ),
         )
 
-    def _draw(self, figure: Any) -> None:
+    def _draw(self, figure: Figure) -> None:
         """Draw average ranks on a line, better to the left, with bars over those that do not clearly differ."""
         axes = figure.add_subplot()
         m = len(self.frameworks)
@@ -209,17 +215,17 @@ def _fixed(value: float) -> str:
     return f"{value:.2f}" if isfinite(value) else significant(value)
 
 
-def _draw_axis(axes: Any, m: int, distance: float) -> None:
-    style = {"color": "black", "clip_on": False}
-    axes.plot([1, m], [0, 0], lw=1, **style)
+def _draw_axis(axes: Axes, m: int, distance: float) -> None:
+    line = partial(axes.plot, color="black", clip_on=False)
+    line([1, m], [0, 0], lw=1)
     for tick in range(1, m + 1):
-        axes.plot([tick, tick], [0, 0.3], lw=1, **style)
+        line([tick, tick], [0, 0.3], lw=1)
         axes.text(tick, 0.45, str(tick), ha="center", va="bottom")
-    axes.plot([1, min(m, 1 + distance)], [1.6, 1.6], lw=2, **style)
+    line([1, min(m, 1 + distance)], [1.6, 1.6], lw=2)
     axes.text(1, 1.75, f"critical distance {distance:.2f}", va="bottom")
 
 
-def _draw_bars(axes: Any, ranks: Ranks, levels: Sequence[int]) -> None:
+def _draw_bars(axes: Axes, ranks: Ranks, levels: Sequence[int]) -> None:
     from assay.drawing import COLOURS
 
     for (first, last), level in zip(ranks.groups, levels, strict=True):
@@ -228,7 +234,7 @@ def _draw_bars(axes: Any, ranks: Ranks, levels: Sequence[int]) -> None:
         axes.plot(ends, [y, y], color=COLOURS[0], lw=3.5, solid_capstyle="butt", clip_on=False)
 
 
-def _draw_name(axes: Any, ranks: Ranks, place: int, depth: int) -> None:
+def _draw_name(axes: Axes, ranks: Ranks, place: int, depth: int) -> None:
     """Draw the line from a rank to the name: the better half on the left, the others on the right."""
     from assay.drawing import GREY
 
@@ -255,7 +261,7 @@ def bar_levels(groups: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def rank_frameworks(
-    scores: Any, frameworks: Sequence[str], alpha: float = 0.05, control: str | None = None
+    scores: ArrayLike, frameworks: Sequence[str], alpha: float = 0.05, control: str | None = None
 ) -> Ranks:
     """Rank frameworks on each task and test whether their average ranks differ.
 
@@ -308,7 +314,7 @@ def rank_frameworks(
     )
 
 
-def _groups(average: Any, distance: float) -> tuple[tuple[int, int], ...]:
+def _groups(average: Floats, distance: float) -> tuple[tuple[int, int], ...]:
     """Return maximal runs of at least two neighbours within the distance."""
     found: list[tuple[int, int]] = []
     for first in range(len(average)):
@@ -318,7 +324,7 @@ def _groups(average: Any, distance: float) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def _check(scores: Any, frameworks: Sequence[str], control: str | None) -> None:
+def _check(scores: Floats, frameworks: Sequence[str], control: str | None) -> None:
     if scores.ndim != 2 or scores.shape[1] != len(frameworks):
         raise ValueError(f"scores have shape {scores.shape}, but {len(frameworks)} frameworks were named")
     if scores.shape[1] < 2:

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast, overload
 
 from assay.analysis.wording import duration, plain_seconds
 from assay.errors import ConfigError
+from assay.typing import Floats, Ints, Json, JsonObject
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from _typeshed import DataclassInstance
+    from matplotlib.figure import Figure
 
     from assay.drawing import Drawing
 
 __all__ = [
     "LATEX", "PAGE", "TERMINAL", "AnalysisRecord", "Medium", "Raw", "TextTable", "as_json", "latex_text", "square_json",
 ]  # fmt: skip
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class TextTable:
     """Heads and lines of text; heads that begin with `>` are of numbers, which are aligned to the right."""
 
     heads: Sequence[str]
-    lines: Sequence[Sequence[Any]]
+    lines: Sequence[Sequence[object]]
     title: str = ""
 
 
@@ -53,7 +58,7 @@ class AnalysisRecord:
     NOTE_WORD: ClassVar[str] = "note"  # what a note begins with in a terminal
     notes: tuple[str, ...]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return the main result as one mapping per line of a table, with raw values."""
         return []
 
@@ -94,7 +99,7 @@ class AnalysisRecord:
         """Return why a report has nothing to show here, or an empty text."""
         return ""
 
-    def to_json(self) -> Any:
+    def to_json(self) -> Json:
         """Return plain JSON values: by default all fields; what is not a finite number is null."""
         return as_json(self)
 
@@ -116,21 +121,30 @@ class AnalysisRecord:
         lines += [_latex_line([_latex_cell(cell) for cell in line]) for line in table.lines]
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
-    def plot(self, path: Path | str | None = None) -> Any:
+    def plot(self, path: Path | str | None = None) -> Figure | None:
         """Draw the first figure: return it for a notebook, or write it to `path` (SVG, PDF or PNG)."""
         drawing = next(iter(self.drawings()), None)
         if drawing is None:
             raise ConfigError(
                 f"There is no figure of {type(self).__name__}. Use to_frame() to draw your own."
             )
-        return drawing.show() if path is None else drawing.write(path)
+        if path is None:
+            return drawing.show()
+        drawing.write(path)
+        return None
 
 
 class Raw(str):
     """A cell that is LaTeX already."""
 
 
-def as_json(value: Any) -> Any:
+@overload
+def as_json(value: DataclassInstance | Mapping[str, object]) -> JsonObject: ...
+@overload
+def as_json(value: list[Item] | tuple[Item, ...]) -> list[Json]: ...
+@overload
+def as_json(value: object) -> Json: ...
+def as_json(value: object) -> Json:
     """Return plain JSON values; what is not a finite number is null."""
     import numpy as np
 
@@ -140,16 +154,15 @@ def as_json(value: Any) -> Any:
         return {str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [as_json(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return as_json(value.tolist())
-    if isinstance(value, np.generic):
-        return as_json(value.item())
+    if isinstance(value, np.ndarray | np.generic):
+        plain: object = value.tolist()
+        return as_json(plain)
     if isinstance(value, float):
         return value if isfinite(value) else None
-    return value
+    return cast("Json", value)  # a text, a whole number, a truth value or None: records hold nothing else
 
 
-def square_json(names: Sequence[str], values: Any) -> dict[str, dict[str, Any]]:
+def square_json(names: Sequence[str], values: Floats | Ints) -> dict[str, dict[str, object]]:
     """Return a square matrix by names, without its diagonal."""
     return {a: {b: values[i][j] for j, b in enumerate(names) if j != i} for i, a in enumerate(names)}
 
@@ -164,7 +177,7 @@ def _latex_line(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _latex_cell(cell: Any) -> str:
+def _latex_cell(cell: object) -> str:
     if isinstance(cell, Raw):
         return str(cell)
     return "--" if cell is None else latex_text(str(cell))
@@ -174,9 +187,9 @@ def _is_right(head: str) -> bool:
     return head.startswith(">")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     return f"{value:.4g}" if isinstance(value, float) else value

@@ -6,16 +6,13 @@ section of the report and its line in the docs follow from that. Modules are imp
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.options import NoOptions
-from assay.errors import AssayError, ConfigError
-from assay.plugins import entry_point_names, load_file, suggest
+from assay.plugins import PluginKind, find_plugin, plugin_names
 
 if TYPE_CHECKING:
     from assay.analysis.inputs import Inputs
@@ -44,7 +41,6 @@ BUILTIN: Mapping[str, str] = MappingProxyType(
         "table": "assay.analysis.cells",
     }
 )
-ATTRIBUTE = "ANALYSIS"
 LAST = "table"  # the long table of all scores comes after everything else, plug-ins included
 
 
@@ -54,7 +50,7 @@ class SectionSpec:
 
     anchor: str
     title: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class AnalysisSpec:
     title: str
     help: str
     compute: Callable[[Inputs, Any], AnalysisRecord]
-    options: type = NoOptions
+    options: type[object] = NoOptions
     needs: tuple[str, ...] = ("scores",)
     examples: tuple[str, ...] = ()
     about: str = ""
@@ -91,9 +87,12 @@ class AnalysisSpec:
         return (SectionSpec(self.name, self.title),) if self.sections is None else self.sections
 
 
+KIND = PluginKind("analyses", "analysis", BUILTIN, "ANALYSIS", AnalysisSpec)
+
+
 def analysis_names() -> list[str]:
     """Return the names of all analyses, built-in ones first, in the order of the report; nothing is imported."""
-    names = list(dict.fromkeys([*BUILTIN, *sorted(entry_point_names("analyses"))]))
+    names = plugin_names(KIND)
     return [*(name for name in names if name != LAST), *(name for name in names if name == LAST)]
 
 
@@ -108,25 +107,4 @@ def find_analysis(name: str) -> AnalysisSpec:
     Raises:
         ConfigError: there is none, or what the name leads to is not an analysis.
     """
-    if name in BUILTIN:
-        return _spec_of(import_module(BUILTIN[name]), name)
-    if name.endswith(".py"):
-        return _spec_of(load_file(name, "analysis"), name)
-    points = entry_point_names("analyses")
-    if name not in points:
-        raise ConfigError(f"Unknown analysis '{name}'. {suggest(name, analysis_names())}")
-    try:
-        return _spec_of(points[name].load(), name)
-    except AssayError:
-        raise
-    except Exception as error:  # a package that is installed, but broken
-        raise ConfigError(f"Analysis '{name}' of {points[name].value} cannot be loaded: {error}") from error
-
-
-def _spec_of(loaded: Any, name: str) -> AnalysisSpec:
-    """Return the specification in what was loaded: a module, or the specification itself."""
-    spec = getattr(loaded, ATTRIBUTE, loaded)
-    if not isinstance(spec, AnalysisSpec):
-        origin = getattr(sys.modules.get(getattr(loaded, "__name__", ""), loaded), "__file__", loaded)
-        raise ConfigError(f"Analysis '{name}': {origin} has no {ATTRIBUTE} = AnalysisSpec(…).")
-    return spec
+    return find_plugin(KIND, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
 from assay.analysis.registry import AnalysisSpec
 from assay.analysis.wording import count_of, decimals
 from assay.errors import UserError
+from assay.typing import Floats, JsonObject
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from assay.analysis.inputs import Inputs
     from assay.analysis.options import NoOptions
     from assay.drawing import Drawing
@@ -32,7 +35,7 @@ class Scaled(AnalysisRecord):
 
     frameworks: tuple[str, ...]
     tasks: tuple[str, ...]
-    values: Any
+    values: Floats
     low: float
     high: float
     reference: str
@@ -50,20 +53,22 @@ class Scaled(AnalysisRecord):
             for j, name in enumerate(self.frameworks)
         }
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return the quartiles of each framework, the highest median first."""
-        rows: list[dict[str, Any]] = [{"framework": name, **box} for name, box in self.boxes().items()]
-        return sorted(rows, key=lambda row: -row["median"])
+        return [{"framework": name, **box} for name, box in self._best_first()]
 
-    def to_json(self) -> dict[str, Any]:
+    def _best_first(self) -> list[tuple[str, dict[str, float]]]:
+        return sorted(self.boxes().items(), key=lambda item: -item[1]["median"])
+
+    def to_json(self) -> JsonObject:
         """Return the scaled score of each framework on each task, and its quartiles."""
         values = {name: self.values[:, j] for j, name in enumerate(self.frameworks)}
         named = {"reference": self.reference, "tasks": self.tasks, "values": values, "boxes": self.boxes()}
-        return as_json({**named, "without_scale": self.without_scale, "notes": self.notes})  # type: ignore[no-any-return]
+        return as_json({**named, "without_scale": self.without_scale, "notes": self.notes})
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return the quartiles of each framework."""
-        lines = [[row["framework"], *(decimals(row[name]) for name in QUANTILES)] for row in self.rows()]
+        lines = [[name, *(decimals(box[key]) for key in QUANTILES)] for name, box in self._best_first()]
         return (
             TextTable(
                 ["framework", ">least", ">lower quartile", ">median", ">upper quartile", ">most"], lines
@@ -72,8 +77,8 @@ class Scaled(AnalysisRecord):
 
     def summary(self) -> str:
         """Say who has the highest median, and where there is no scale."""
-        rows = self.rows()
-        best = f" {rows[0]['framework']} has the highest median." if rows else ""
+        first = next((name for name, _ in self._best_first()), "")
+        best = f" {first} has the highest median." if first else ""
         without = (
             f" There is no scale on {count_of(len(self.without_scale), 'task')}, where {self.reference} is the best."
             if self.without_scale
@@ -102,7 +107,7 @@ class Scaled(AnalysisRecord):
         ends = f"from {self.reference} ({self.low:g}) to the best framework ({self.high:g}) of each task"
         return (("Scaled scores", f"means over folds, {ends}"),)
 
-    def _draw(self, figure: Any) -> None:
+    def _draw(self, figure: Figure) -> None:
         """Draw box plots, best median first; how many tasks lie below the axis is said beside each."""
         from assay.drawing import GREY, HIGHLIGHT, note_beside
 
@@ -150,7 +155,9 @@ def scale_from_worst(scores: FoldScores) -> Scaled:
     return _scale(scores, means.min(axis=1, keepdims=True), means, 0.0, 1.0, "the worst")
 
 
-def _scale(scores: FoldScores, start: Any, means: Any, low: float, high: float, reference: str) -> Scaled:
+def _scale(
+    scores: FoldScores, start: Floats, means: Floats, low: float, high: float, reference: str
+) -> Scaled:
     best = means.max(axis=1, keepdims=True)
     width = best - start
     has_scale = (width > SAME * np.maximum(np.abs(best), np.abs(start)))[:, 0]
@@ -161,7 +168,7 @@ def _scale(scores: FoldScores, start: Any, means: Any, low: float, high: float, 
     return Scaled(scores.frameworks, scores.tasks, values, low, high, reference, without)
 
 
-def in_gaps(scores: FoldScores) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+def in_gaps(scores: FoldScores) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
     """Return (tasks, m) means as shares of the gap from the constant predictor to the best, of whom, and what to know.
 
     Tasks on which nobody is better than the constant predictor have no gap and are left out; so is the constant

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import Any
 
 import numpy as np
 
 from assay.analysis.impute import FoldScores
+from assay.typing import Floats, Frame
 
 __all__ = ["FitTime", "InferenceTime", "fit_times", "inference_times", "seconds_by_task"]
 
@@ -50,7 +50,7 @@ class InferenceTime:
     upper: float
 
 
-def fit_times(table: Any) -> tuple[FitTime, ...]:
+def fit_times(table: Frame) -> tuple[FitTime, ...]:
     """Return the training times of each framework and constraint, of jobs that gave a score; timeouts are counted."""
     times = []
     for (framework, constraint), rows in table.groupby(["framework", "constraint"], sort=True):
@@ -78,18 +78,19 @@ def fit_times(table: Any) -> tuple[FitTime, ...]:
     return tuple(times)
 
 
-def inference_times(table: Any) -> tuple[InferenceTime, ...]:
+def inference_times(table: Frame) -> tuple[InferenceTime, ...]:
     """Return seconds per row by batch size, of a table with framework, batch and the seconds of such a batch."""
     times = []
-    for (framework, batch), rows in table.groupby(["framework", "batch"], sort=True):
-        seconds = rows["seconds"].to_numpy(dtype=float) / int(batch)
+    for (framework, _), rows in table.groupby(["framework", "batch"], sort=True):
+        batch = int(rows["batch"].iloc[0])
+        seconds = rows["seconds"].to_numpy(dtype=float) / batch
         lower, median, upper = np.quantile(seconds, [0.25, 0.5, 0.75])
         quartiles = float(lower), float(median), float(upper)
-        times.append(InferenceTime(str(framework), int(batch), len(seconds), *quartiles))
+        times.append(InferenceTime(str(framework), batch, len(seconds), *quartiles))
     return tuple(times)
 
 
-def seconds_by_task(table: Any, scores: FoldScores, column: str) -> Any:
+def seconds_by_task(table: Frame, scores: FoldScores, column: str) -> Floats:
     """Return (tasks, m) medians over folds of a column of seconds, where there are any; NaN elsewhere."""
     keys = ["task", "task_id", "task_digest", "metric", "label"]
     medians = table[table["status"] == "ok"].groupby(keys)[column].median().to_dict()

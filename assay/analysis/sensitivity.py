@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from assay.analysis.record import AnalysisRecord, Medium, TextTable
 from assay.analysis.registry import AnalysisSpec
 from assay.analysis.wording import significant
 from assay.errors import UserError
+from assay.typing import Floats, JsonObject
 
 if TYPE_CHECKING:
     from assay.analysis.inputs import Inputs
@@ -70,7 +71,7 @@ class Sensitivity(AnalysisRecord):
     n_tasks: int
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework with its average rank under each choice that can be made."""
         usable = [(variant.name, variant.ranks) for variant in self.variants if variant.ranks is not None]
         return [
@@ -193,7 +194,7 @@ def detectable(n_tasks: int, alpha: float = LEVEL, power: float = POWER) -> floa
     return float(enough[0]) if len(enough) else None
 
 
-def _leave_one_out(ranks: Any, scores: FoldScores) -> tuple[WithoutTask, ...]:
+def _leave_one_out(ranks: Floats, scores: FoldScores) -> tuple[WithoutTask, ...]:
     n = len(ranks)
     if n < 2:
         return ()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.analysis.impute import ABSENT, NOT_OWN, OK, FoldScores
 from assay.analysis.pairwise import Pairwise
 from assay.analysis.scaled import scale_from_worst
+from assay.typing import Bools, Floats, Frame
 
 __all__ = ["Cell", "Standing", "make_cells_by_task", "make_standings"]
 
@@ -65,30 +65,43 @@ class Standing:
 
 
 def make_standings(
-    table: Any, scores: FoldScores, compared: FoldScores, ranks: Any, pairs: Pairwise | None
+    table: Frame, scores: FoldScores, compared: FoldScores, ranks: Floats, pairs: Pairwise | None
 ) -> tuple[Standing, ...]:
     """Return one standing per framework, best first; those without a rank come last."""
     scaled, jobs = _mean_scaled(compared), _by_framework(table)
     imputed = dict(zip(scores.frameworks, scores.imputed.sum(axis=0).tolist(), strict=True))
     out = []
     for name in sorted(scores.frameworks):
-        said = {**jobs[name], "imputed": imputed[name]}
+        standing = replace(jobs[name], imputed=imputed[name], meta_learning=scores.meta_learning[name])
         if name in compared.frameworks and compared.tasks:
             own = ranks[:, compared.frameworks.index(name)]
-            said |= {"rank": float(own.mean()), "wins": int((own == 1.0).sum()), "tasks": len(own)}
-            said |= {"scaled": scaled.get(name), **(_of_pairs(pairs, name) if pairs else {})}
-        out.append(Standing(framework=name, meta_learning=scores.meta_learning[name], **said))
+            standing = replace(
+                standing,
+                rank=float(own.mean()),
+                wins=int((own == 1.0).sum()),
+                tasks=len(own),
+                scaled=scaled.get(name),
+            )
+            standing = _with_pairs(standing, pairs) if pairs else standing
+        out.append(standing)
     return tuple(sorted(out, key=lambda s: (s.rank is None, s.rank or 0.0, s.framework)))
 
 
-def _of_pairs(pairs: Pairwise, name: str) -> dict[str, Any]:
-    at = pairs.frameworks.index(name)
-    numbers = ("rank_low", "rank_high", "elo", "elo_low", "elo_high", "win_rate")
-    found: dict[str, Any] = {key: _number(getattr(pairs, key)[at]) for key in numbers}
-    return {**found, "group": int(pairs.rank_group[at])}
+def _with_pairs(standing: Standing, pairs: Pairwise) -> Standing:
+    at = pairs.frameworks.index(standing.framework)
+    return replace(
+        standing,
+        rank_low=_number(pairs.rank_low[at]),
+        rank_high=_number(pairs.rank_high[at]),
+        elo=_number(pairs.elo[at]),
+        elo_low=_number(pairs.elo_low[at]),
+        elo_high=_number(pairs.elo_high[at]),
+        win_rate=_number(pairs.win_rate[at]),
+        group=int(pairs.rank_group[at]),
+    )
 
 
-def _by_framework(table: Any) -> dict[str, dict[str, Any]]:
+def _by_framework(table: Frame) -> dict[str, Standing]:
     """Return what each framework's rows say by themselves."""
     import pandas as pd
 
@@ -108,9 +121,16 @@ def _by_framework(table: Any) -> dict[str, dict[str, Any]]:
     )
     how = {"ok": "sum", "failed": "sum", "fit_s": "median", "row_s": "median", "constant_predictions": "sum"}
     found = frame.groupby("label").agg({**how, "fit_share": "max"})
-    counts = ("ok", "failed", "constant_predictions")
     return {
-        str(name): {str(key): int(value) if key in counts else _number(value) for key, value in row.items()}
+        str(name): Standing(
+            framework=str(name),
+            ok=int(row["ok"]),
+            failed=int(row["failed"]),
+            fit_s=_number(row["fit_s"]),
+            row_s=_number(row["row_s"]),
+            constant_predictions=int(row["constant_predictions"]),
+            fit_share=_number(row["fit_share"]),
+        )
         for name, row in found.to_dict("index").items()
     }
 
@@ -124,7 +144,7 @@ def _mean_scaled(compared: FoldScores) -> dict[str, float | None]:
     return dict(zip(compared.frameworks, means, strict=True))
 
 
-def _number(value: Any) -> float | None:
+def _number(value: float | None) -> float | None:
     """Return a float, infinite ones included; None where there is none."""
     return None if value is None or np.isnan(value) else float(value)
 
@@ -135,12 +155,13 @@ def make_cells_by_task(scores: FoldScores) -> dict[tuple[str, str], Cell]:
     known = own & ~np.isnan(scores.values)
     first = np.flatnonzero(np.diff(scores.task, prepend=-1))  # rows of a task stand together
 
-    def total(part: Any) -> Any:
-        return np.add.reduceat(part, first, axis=0).tolist()
+    def count(part: Bools) -> list[list[int]]:
+        counts: list[list[int]] = np.add.reduceat(part.astype(int), first, axis=0).tolist()
+        return counts
 
-    sums, counts = total(np.where(known, scores.values, 0.0)), total(known.astype(int))
-    folds, failed = total(own.astype(int)), total((own & (scores.state != OK)).astype(int))
-    imputed = total(scores.imputed.astype(int))
+    sums = np.add.reduceat(np.where(known, scores.values, 0.0), first, axis=0).tolist()
+    counts, folds, failed = count(known), count(own), count(own & (scores.state != OK))
+    imputed = count(scores.imputed)
     return {
         (task, name): Cell(
             sums[t][j] / counts[t][j] if counts[t][j] else None, folds[t][j], failed[t][j], imputed[t][j]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
+from assay.typing import Floats
 
 __all__ = ["log_p_sup_lm"]
 
@@ -87,7 +87,7 @@ def _survival(x: float, k: int, length: float) -> float:
     return float(mass @ still)
 
 
-def _advance(still: Any, mass: Any, flow: Any, step: float, implicit: float) -> Any:
+def _advance(still: Floats, mass: Floats, flow: Floats, step: float, implicit: float) -> Floats:
     """Return u after a step; `flow` is the conductance from each cell to the next, the last one to x, where u is 0."""
     from scipy.linalg import solve_banded
 
@@ -99,4 +99,5 @@ def _advance(still: Any, mass: Any, flow: Any, step: float, implicit: float) -> 
     bands = np.zeros((3, len(still)))
     bands[1] = mass + implicit * step * outgoing
     bands[0, 1:] = bands[2, :-1] = -implicit * step * inner
-    return solve_banded((1, 1), bands, mass * still + (1 - implicit) * step * change)
+    after: Floats = solve_banded((1, 1), bands, mass * still + (1 - implicit) * step * change)
+    return after

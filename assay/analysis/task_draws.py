@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
+
+from assay.typing import Bools, Floats, Ints
 
 __all__ = [
     "MIN_TASKS", "UNBOUNDED", "bounded", "elo_of", "interval_of", "places_of", "share_above", "tail_of", "tie_groups",
@@ -20,7 +21,7 @@ MIN_TASKS = 5
 ROUNDING = 1e-9  # values that differ by less are equal, however little they vary over the draws
 
 
-def elo_of(strengths: Any, base: int | None) -> Any:
+def elo_of(strengths: Floats, base: int | None) -> Floats:
     """Return Elo (draws, m); infinite where a strength has no bound, which then is no measure for the others."""
     far = strengths - np.median(strengths, axis=1, keepdims=True)
     finite = np.abs(far) <= UNBOUNDED
@@ -31,7 +32,7 @@ def elo_of(strengths: Any, base: int | None) -> Any:
     return np.where(finite, elo, np.where(far > 0, np.inf, -np.inf))
 
 
-def bounded(strengths: Any) -> Any:
+def bounded(strengths: Floats) -> Floats:
     """Return strengths no further from the middle than what counts as won or lost entirely."""
     far = strengths - np.median(strengths, axis=-1, keepdims=True)
     return np.clip(far, -UNBOUNDED, UNBOUNDED)
@@ -53,13 +54,13 @@ def tail_of(n_tasks: int) -> float:
     return float(ndtr(sqrt(n_tasks / (n_tasks - 1)) * stdtrit(n_tasks - 1, (1 - LEVEL) / 2)))
 
 
-def interval_of(drawn: Any, tail: float) -> tuple[Any, Any]:
+def interval_of(drawn: Floats, tail: float) -> tuple[Floats, Floats]:
     """Return the ends of (draws, m) values when this share is cut off at each end."""
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="nearest")
     return low, high
 
 
-def share_above(drawn: Any) -> Any:
+def share_above(drawn: Floats) -> Floats:
     """Return (m, m) the share of draws in which the row's value is above the column's, equals counting half."""
     m = drawn.shape[1]
     out = np.empty((m, m))
@@ -68,7 +69,7 @@ def share_above(drawn: Any) -> Any:
     return out
 
 
-def places_of(drawn: Any, tail: float) -> Any:
+def places_of(drawn: Floats, tail: float) -> Ints:
     """Return (m, 2) the places from 1 between which each comes out when this share of draws is cut off."""
     from scipy.stats import rankdata
 
@@ -76,7 +77,7 @@ def places_of(drawn: Any, tail: float) -> Any:
     return np.stack([low, high], axis=1).astype(int)
 
 
-def tie_groups(values: Any, drawn: Any, order: Any, n_tasks: int) -> Any:
+def tie_groups(values: Floats, drawn: Floats, order: Ints, n_tasks: int) -> Ints:
     """Return tie groups of values that should be high: the next begins with the first that its first clearly beats."""
     out = np.ones(len(values), dtype=int)
     if n_tasks < MIN_TASKS:
@@ -90,7 +91,7 @@ def tie_groups(values: Any, drawn: Any, order: Any, n_tasks: int) -> Any:
     return out
 
 
-def _clear_pairs(values: Any, drawn: Any, n_tasks: int) -> Any:
+def _clear_pairs(values: Floats, drawn: Floats, n_tasks: int) -> Bools:
     """Return (m, m) whether the row is clearly above the column, for all pairs together (Bonferroni).
 
     A difference must have so many of its deviations over the draws as Student's t asks for. As in `tail_of`, draws of
@@ -103,4 +104,5 @@ def _clear_pairs(values: Any, drawn: Any, n_tasks: int) -> Any:
     variances = np.diag(shared)
     spread = np.sqrt(np.maximum(variances[:, None] + variances[None, :] - 2 * shared, 0.0))
     limit = -stdtrit(n_tasks - 1, (1 - LEVEL) / (m * (m - 1))) * sqrt(n_tasks / (n_tasks - 1))
-    return values[:, None] - values[None, :] > np.maximum(limit * spread, ROUNDING)
+    clear: Bools = values[:, None] - values[None, :] > np.maximum(limit * spread, ROUNDING)
+    return clear

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.analysis.batches import InferenceTimes, time_batches
 from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
 from assay.analysis.registry import AnalysisSpec
 from assay.analysis.seconds import FitTime, InferenceTime, fit_times, inference_times, seconds_by_task
 from assay.analysis.wording import listed
+from assay.typing import JsonObject
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from assay.analysis.inputs import Inputs
     from assay.analysis.options import NoOptions
     from assay.drawing import Drawing
@@ -28,14 +31,14 @@ class Times(AnalysisRecord):
     inference: InferenceTimes
     notes: tuple[str, ...] = ()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per framework and constraint."""
         return [as_json(time) for time in self.training]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return training and inference times."""
         values = {"training": self.training, "inference": self.inference.times, "notes": self.notes}
-        return as_json(values)  # type: ignore[no-any-return]
+        return as_json(values)
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return training times and, in a terminal, inference times, which have a section of their own on a page."""
@@ -89,7 +92,7 @@ class Times(AnalysisRecord):
             replace(inference, flag="inference-figure", on_page=False),
         )
 
-    def _draw(self, figure: Any) -> None:
+    def _draw(self, figure: Figure) -> None:
         """Draw training times as ranges with quartiles, the budget as a line; timeouts are counted beside."""
         from assay.drawing import COLOURS, GREY, label_rows, note_beside
 

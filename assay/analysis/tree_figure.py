@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.analysis.partitioning import Node, split_words
 from assay.analysis.wording import count_of
 from assay.drawing import COLOURS, GREY, HIGHLIGHT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["draw_tree"]
 
@@ -18,7 +22,7 @@ LEVEL, BAR, FRAME = 4.0, 0.9, 3.0
 LETTER_IN = 0.065  # width of a letter in inches
 
 
-def draw_tree(figure: Any, frameworks: Sequence[str], nodes: Sequence[Node]) -> None:
+def draw_tree(figure: Figure, frameworks: Sequence[str], nodes: Sequence[Node]) -> None:
     """Draw splits as boxes, joined by lines, and the worths of the frameworks as bars in the leaves."""
     figure.set_layout_engine("none")  # everything has its place
     leaves = [node for node in nodes if node.split is None]
@@ -50,7 +54,7 @@ def _places(nodes: Sequence[Node], leaves: Sequence[Node], margin: float) -> dic
     return place
 
 
-def _draw_splits(figure: Any, nodes: Sequence[Node], at: Mapping[int, tuple[float, float]]) -> None:
+def _draw_splits(figure: Figure, nodes: Sequence[Node], at: Mapping[int, tuple[float, float]]) -> None:
     axes = figure.add_axes((0, 0, 1, 1))
     axes.axis("off")
     axes.set(xlim=(0, 1), ylim=(0, 1))
@@ -63,7 +67,7 @@ def _draw_splits(figure: Any, nodes: Sequence[Node], at: Mapping[int, tuple[floa
 
 
 def _edge(
-    axes: Any, nodes: Sequence[Node], child: Node, ends: tuple[tuple[float, float], tuple[float, float]]
+    axes: Axes, nodes: Sequence[Node], child: Node, ends: tuple[tuple[float, float], tuple[float, float]]
 ) -> None:
     x, y = zip(*ends, strict=True)
     axes.plot(x, y, color=GREY, lw=1, zorder=1)
@@ -75,7 +79,7 @@ def _edge(
     )  # fmt: skip
 
 
-def _box(axes: Any, node: Node, x: float, y: float) -> None:
+def _box(axes: Axes, node: Node, x: float, y: float) -> None:
     split = node.split
     assert split is not None
     test = next(test for test in node.tests if test.variable == split.variable)
@@ -86,7 +90,7 @@ def _box(axes: Any, node: Node, x: float, y: float) -> None:
     )  # fmt: skip
 
 
-def _leaf(axes: Any, node: Node, order: Sequence[str], most: float, named: bool) -> None:
+def _leaf(axes: Axes, node: Node, order: Sequence[str], most: float, named: bool) -> None:
     worths = [node.worth[name] for name in order]
     best = int(np.argmax(worths))
     colours = [HIGHLIGHT if i == best else COLOURS[0] for i in range(len(order))]

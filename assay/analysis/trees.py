@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from assay.analysis.record import AnalysisRecord, Medium, TextTable, as_json
 from assay.analysis.registry import AnalysisSpec
 from assay.analysis.wording import count_of
 from assay.errors import UserError
+from assay.typing import JsonObject
 
 if TYPE_CHECKING:
     from assay.analysis.inputs import Inputs
@@ -88,7 +89,7 @@ class Tree(AnalysisRecord):
         """The nodes that are not split."""
         return [node for node in self.nodes if node.split is None]
 
-    def leaf(self, properties: Mapping[str, Any]) -> Node:
+    def leaf(self, properties: Mapping[str, float | str]) -> Node:
         """Return the leaf that a task of these properties falls into."""
         node = self.nodes[0]
         while node.split is not None:
@@ -98,7 +99,7 @@ class Tree(AnalysisRecord):
             node = self.nodes[node.children[0 if left else 1] - 1]
         return node
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[JsonObject]:
         """Return one row per node and framework."""
         return [
             {
@@ -109,7 +110,7 @@ class Tree(AnalysisRecord):
             for name, worth in node.worth.items()
         ]  # fmt: skip
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the nodes with their tests, splits and worths."""
         settings = {
             "unit": self.settings.unit,
@@ -117,7 +118,7 @@ class Tree(AnalysisRecord):
             "frameworks": self.frameworks,
         }
         nodes = [_node_json(node) for node in self.nodes]
-        return as_json({**settings, "nodes": nodes, "notes": self.notes})  # type: ignore[no-any-return]
+        return as_json({**settings, "nodes": nodes, "notes": self.notes})
 
     def tables(self, medium: Medium) -> tuple[TextTable, ...]:
         """Return one line per node; a terminal has the tree as indented lines instead."""
@@ -195,14 +196,14 @@ def _strongest(node: Node, most: int) -> str:
     return ", ".join(f"{name} {worth:.2f}" for name, worth in best)
 
 
-def _node_json(node: Node) -> dict[str, Any]:
+def _node_json(node: Node) -> dict[str, object]:
     keys = ("variable", "statistic", "p_raw", "p_adjusted", "by_permutation")
     tests = [{key: getattr(test, key) for key in keys} for test in node.tests]
     same = ("id", "parent", "depth", "n", "n_tasks", "loglik", "worth", "children")
     return {**{name: getattr(node, name) for name in same}, "tests": tests, "split": _split_json(node.split)}
 
 
-def _split_json(split: Split | None) -> dict[str, Any] | None:
+def _split_json(split: Split | None) -> dict[str, object] | None:
     if split is None:
         return None
     if split.threshold is not None:

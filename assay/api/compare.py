@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from assay.analysis.compare import Comparison, Side, compare_sides
 from assay.api.flow import count_stale, match_store
@@ -19,7 +18,9 @@ from assay.store.store import Store
 __all__ = ["compare", "find_pair"]
 
 
-def find_pair(a: str, b: str, params: Mapping[str, Mapping[str, Any]] | None = None) -> list[FrameworkSpec]:
+def find_pair(
+    a: str, b: str, params: Mapping[str, Mapping[str, object]] | None = None
+) -> list[FrameworkSpec]:
     """Return the frameworks to plan for a comparison: A, B, and the constant predictor where it is neither."""
     for name, word in (("A", a), ("B", b)):
         if "," in word:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.data.resolve import broken, resolve
 from assay.data.task import Task
@@ -18,7 +18,7 @@ from assay.jobs.plan import Plan, plan_jobs, with_earlier_digests
 from assay.jobs.row import Row
 from assay.metrics import check_metrics
 from assay.results.judge import judge_attempt
-from assay.runs.applicable import with_known_types
+from assay.runs.applicable import with_declared
 from assay.runs.executors.base import Executor
 from assay.runs.executors.registry import make_executor
 from assay.runs.loop import run_plan
@@ -50,7 +50,7 @@ def load_suite(
     name: str | Path,
     target: str | None = None,
     settings: Settings | None = None,
-    csv: Mapping[str, Any] | None = None,
+    csv: Mapping[str, object] | None = None,
 ) -> Suite:
     """Return a suite: a built-in name, a YAML file, `openml/s/271`, `openml/t/31`, or a data file with its target.
 
@@ -95,7 +95,7 @@ def plan(
     folds: Collection[int] | None = None,
     seed: int = DEFAULT_SEED,
     metrics: Sequence[str] = (),
-    params: Mapping[str, Mapping[str, Any]] | None = None,
+    params: Mapping[str, Mapping[str, object]] | None = None,
     settings: Settings | None = None,
 ) -> Plan:
     """Return the jobs of a suite, some frameworks and a constraint, in the order they should run.
@@ -119,7 +119,7 @@ def plan(
     if metrics:
         own = [replace(task, metrics=_metrics_for(task, metrics)) for task in own]
     limit = constraint if isinstance(constraint, Constraint) else _constraint(constraint, known)
-    specs = [with_known_types(spec, chosen) for spec in _frameworks(frameworks, params)]
+    specs = [with_declared(spec, chosen) for spec in _frameworks(frameworks, params)]
     return plan_jobs(own, specs, limit, folds, seed)
 
 
@@ -137,7 +137,7 @@ def _constraint(text: str | None, suite: Suite) -> Constraint:
 
 
 def _frameworks(
-    named: str | Sequence[str] | Sequence[FrameworkSpec], params: Mapping[str, Mapping[str, Any]] | None
+    named: str | Sequence[str] | Sequence[FrameworkSpec], params: Mapping[str, Mapping[str, object]] | None
 ) -> list[FrameworkSpec]:
     if isinstance(named, str):
         return find_frameworks(named, params)

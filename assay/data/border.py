@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from assay.errors import ConfigError
 from assay.plugins import suggest
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
+    from pydantic import BaseModel, JsonValue, ValidationError
 
 __all__ = ["SECOND_WORD", "validated"]
 
 M = TypeVar("M", bound="BaseModel")
-SECOND_WORD: dict[str, Any] = {"second_word": True}
+SECOND_WORD: dict[str, JsonValue] = {"second_word": True}
 
 
-def validated(model: type[M], value: Any, where: str) -> M:
+def validated(model: type[M], value: object, where: str) -> M:
     """Return `value` as a record of `model`, or raise a ConfigError that names key, value and remedy.
 
     `where` is the place, such as "in small.yaml, task adult".
@@ -52,6 +52,6 @@ def _sentence(error: ValidationError, model: type[BaseModel], where: str) -> str
     return f"Wrong value {_show(problem['input'])} for '{key}' {where}: {message.rstrip('.')}. Fix it."
 
 
-def _show(value: Any) -> str:
+def _show(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -213,14 +213,14 @@ def _by_role(table: Table, role: str, source: str) -> str:
     return names[0]
 
 
-def _group_codes(table: Table, name: str, source: str) -> Any:
+def _group_codes(table: Table, name: str, source: str) -> Array:
     column, values = table.column(name), table.arrays[name]
     _refuse_gap(column, values, source)
     key = values.astype(str) if column.kind == "text" else values
     return np.unique(key, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _times(table: Table, name: str, source: str) -> Any:
+def _times(table: Table, name: str, source: str) -> Array:
     column, values = table.column(name), table.arrays[name]
     if column.kind not in ("date", "numeric"):
         raise DataError(

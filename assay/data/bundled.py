@@ -12,7 +12,6 @@ import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from assay.data.raw import RawTable, StringColumn
 from assay.data.source import Loaded
@@ -58,7 +57,7 @@ class BundledTable:
     has_header: bool = False
     delimiter: str | None = ","
     origin: str = ""
-    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    columns: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 _UCI = "UCI Machine Learning Repository, as packaged by scikit-learn"

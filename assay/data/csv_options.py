@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
@@ -62,10 +62,10 @@ class CsvOptions(BaseModel):
 
     @field_validator("missing", mode="before")
     @classmethod
-    def _several(cls, value: Any) -> Any:
+    def _several(cls, value: object) -> object:
         return tuple(value.split(",")) if isinstance(value, str) else value
 
 
-def parse_csv_options(value: Mapping[str, Any], where: str) -> CsvOptions:
+def parse_csv_options(value: Mapping[str, object], where: str) -> CsvOptions:
     """Return the options that a mapping states; an empty one leaves everything to the file."""
     return validated(CsvOptions, value, f"in the csv options {where}".rstrip())

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def digest_splits(folds: Iterable[tuple[int, int, Array, Array]]) -> str:
     return total.hexdigest()
 
 
-def digest_json(value: Any) -> str:
+def digest_json(value: object) -> str:
     """Return the sha256 of a JSON value with sorted keys, as hex."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=list).encode()).hexdigest()
 

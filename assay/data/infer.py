@@ -18,7 +18,7 @@ numeric. Categories without a declared order are sorted, as numbers if all of th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -175,7 +175,7 @@ def _without_unusual(part: _Labels) -> _Labels:
     return part.without(MISSING_IN_LABELS - ({"-"} if "+" in part.labels else set()))
 
 
-def _share(part: _Labels, is_such: Any) -> float:
+def _share(part: _Labels, is_such: Callable[[str], object]) -> float:
     """Return the share of the values that are such, apart from markers of missing values among numbers."""
     counts = np.bincount(part.codes[part.codes >= 0], minlength=len(part.labels))
     values = [
@@ -209,7 +209,7 @@ def _is_a_day(label: str) -> bool:
     return any(read_dates([label], order) is not None for order in ("dmy", "mdy", "ymd"))
 
 
-def _refuse_a_few(part: _Labels, is_such: Any, what: str) -> None:
+def _refuse_a_few(part: _Labels, is_such: Callable[[str], object], what: str) -> None:
     """Refuse a column in which nearly all values are such but a few are not: hardly anybody means that."""
     such = np.array([is_such(label) for label in part.labels], dtype=bool)
     row_is_such = np.append(such, False)[part.codes]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -20,6 +20,9 @@ from assay.data.splits import SplitFold, Splits
 from assay.data.task import TaskRequest
 from assay.errors import ConfigError, DataError
 from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.typing import Array
 
 __all__ = ["OpenMLSource", "OpenMLSuite", "load_openml_suite"]
 
@@ -75,7 +78,7 @@ class OpenMLSource:
         splits_file = cache.download(
             f"tasks/{number}/datasplits.arff", _text(task, "data_splits_url", ref), f"splits of {ref}"
         )
-        columns: dict[str, dict[str, Any]] = {name: {"role": "ignore"} for name in _ignored(about)}
+        columns: dict[str, dict[str, object]] = {name: {"role": "ignore"} for name in _ignored(about)}
         columns = {name: said for name, said in columns.items() if name != target and _has(raw, name)}
         if not is_regression:
             columns[target] = {"kind": "categorical"}
@@ -142,7 +145,7 @@ def _splits(path: Path, n_rows: int, ref: str) -> Splits:
     return Splits(tuple(_folds(row[keep], repeat[keep], fold[keep], is_train[keep])))
 
 
-def _folds(row: Any, repeat: Any, fold: Any, is_train: Any) -> Iterator[SplitFold]:
+def _folds(row: Array, repeat: Array, fold: Array, is_train: Array) -> Iterator[SplitFold]:
     order = np.lexsort((row, fold, repeat))
     keys = np.stack([repeat[order], fold[order]])
     starts = np.flatnonzero(np.any(np.diff(keys, axis=1, prepend=-1) != 0, axis=0))
@@ -151,8 +154,8 @@ def _folds(row: Any, repeat: Any, fold: Any, is_train: Any) -> Iterator[SplitFol
         yield int(repeat[part[0]]), int(fold[part[0]]), row[part[train]], row[part[~train]]
 
 
-def _whole(column: Any, source: str) -> Any:
-    values = column.values
+def _whole(column: Any, source: str) -> Array:
+    values: Array = column.values
     if not np.all(np.mod(values, 1) == 0):
         raise DataError(
             f"{source} hold a value in '{column.name}' that is no whole number. Fetch them again."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +57,7 @@ class OpenMLCache:
             path, what, lambda api: api._download_text_file(source=url, md5_checksum=md5 or None)
         )
 
-    def _cached(self, path: str, what: str, fetch: Any) -> Path:
+    def _cached(self, path: str, what: str, fetch: Callable[[Any], str]) -> Path:
         file = self.folder / path
         if file.exists():
             return file
@@ -105,14 +105,14 @@ def _client(server: str, settings: Settings) -> Iterator[Any]:
     session: Any = requests.Session
 
     class TimedSession(session):  # type: ignore[misc]
-        def request(self, *args: Any, **kwargs: Any) -> Any:
+        def request(self, *args: object, **kwargs: object) -> object:
             kwargs["timeout"] = settings.network_timeout_s
             return super().request(*args, **kwargs)
 
     class TimedRequests:
         Session = TimedSession
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             return getattr(requests, name)
 
     config = openml.config

@@ -87,7 +87,7 @@ def _column(name: str, column: Any, is_categorical: bool, source: str) -> RawCol
     )
 
 
-def _filled(column: Any, missing: Any) -> Array:
+def _filled(column: Any, missing: float) -> Array:
     """Return a column as numpy array, with null replaced."""
     array: Array = column.fill_null(missing).to_numpy()
     return array
@@ -152,7 +152,7 @@ def _dictionary(name: str, column: Any, source: str) -> TypedColumn:
     return TypedColumn(Column(name, "categorical", categories=tuple(known)), values)
 
 
-def _label(item: Any, name: str, source: str) -> str | None:
+def _label(item: object, name: str, source: str) -> str | None:
     if item is None or isinstance(item, str):
         return item
     if isinstance(item, (bool, int)):

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from assay.data.source import Loaded
@@ -233,21 +233,21 @@ def _recall(request: TaskRequest, settings: Settings) -> Task | None:
     return None
 
 
-def _remember(task: Task, states: list[list[Any]], settings: Settings) -> None:
+def _remember(task: Task, states: list[list[str | int]], settings: Settings) -> None:
     path = _resolved_path(task.request, settings)
     _write_json(path, {"format": _FORMAT, "files": states, "task": task.to_json()})
 
 
-def _states(files: Iterable[Path]) -> list[list[Any]]:
+def _states(files: Iterable[Path]) -> list[list[str | int]]:
     """Return path, size and time of files and folders; they tell whether a file is still the same."""
-    states = []
+    states: list[list[str | int]] = []
     for path in files:
         state = path.stat()
         states.append([str(path), state.st_size, state.st_mtime_ns])
     return states
 
 
-def _write_json(path: Path, value: Any) -> None:
+def _write_json(path: Path, value: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.{uuid4().hex[:8]}.tmp")
     scratch.write_text(json.dumps(value), encoding="utf-8")

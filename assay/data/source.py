@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from assay.data.task import TaskRequest
 from assay.settings import Settings
@@ -34,7 +34,7 @@ class Loaded:
     id: str = ""
     target: str = ""
     type: TaskType | None = None
-    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    columns: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     splits: Splits | None = None
     n_counted: int | None = None
     licence: str = ""

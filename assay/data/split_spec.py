@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
 
@@ -74,6 +74,6 @@ class SplitSpec(BaseModel):
         return digest_json(self.model_dump())
 
 
-def parse_split(value: Mapping[str, Any], where: str) -> SplitSpec:
+def parse_split(value: Mapping[str, object], where: str) -> SplitSpec:
     """Return the split that a mapping describes; an empty one is the default, 10-fold cross-validation."""
     return validated(SplitSpec, value, f"in the split {where}".rstrip())

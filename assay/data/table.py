@@ -25,7 +25,7 @@ __all__ = ["DTYPES", "MISSING_DATE", "Array", "Table", "missing_mask"]
 
 Array = NDArray[Any]
 MISSING_DATE = int(np.iinfo(np.int64).min)
-DTYPES: Mapping[str, Any] = {
+DTYPES: Mapping[str, np.dtype] = {
     "numeric": np.dtype(np.float64),
     "categorical": np.dtype(np.int32),
     "boolean": np.dtype(np.int8),

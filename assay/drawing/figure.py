@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.drawing.style import figure_of, save, svg
 from assay.errors import ConfigError, NotInstalled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Drawing", "can_draw"]
 
@@ -27,7 +30,7 @@ class Drawing:
 
     width: float
     height: float
-    paint: Callable[[Any], None]
+    paint: Callable[[Figure], None]
     empty: str = ""
     flag: str = "figure"
     on_page: bool = True
@@ -46,7 +49,7 @@ class Drawing:
             self.paint(figure)
             save(figure, Path(path))
 
-    def show(self) -> Any:
+    def show(self) -> Figure:
         """Return the painted matplotlib figure, which a notebook displays."""
         if self.empty:
             raise ConfigError(f"{self.empty}: there is nothing to draw.")

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from assay.drawing.style import COLOURS, HIGHLIGHT
+from assay.typing import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = [
     "LINE_IN",
@@ -24,6 +29,13 @@ LINE_IN = 0.22  # height of a line of text in inches, at the style's font size
 LABEL_GAP = 0.055  # of the axis: the height of a label's line in a figure of 4.2 inches
 
 
+class LineStyle(TypedDict):
+    """What `plot` is to be told of a line."""
+
+    color: str
+    linestyle: str
+
+
 def rows_size(count: int) -> tuple[float, float]:
     """Return width and height of a figure with one line per item."""
     return 7.0, 1.0 + 1.4 * LINE_IN * max(count, 2)
@@ -34,24 +46,24 @@ def square_size(count: int) -> tuple[float, float]:
     return 3.0 + 0.36 * count, 1.8 + 0.26 * count
 
 
-def label_rows(axes: Any, labels: Sequence[str]) -> None:
+def label_rows(axes: Axes, labels: Sequence[str]) -> None:
     """Name the lines of a figure, the first on top."""
     axes.set(yticks=range(len(labels)), yticklabels=labels)
     axes.invert_yaxis()
 
 
-def legend_beside(axes: Any) -> None:
+def legend_beside(axes: Axes) -> None:
     """Put the legend to the right of the axes, where it hides nothing."""
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False, fontsize=8)
 
 
-def line_style(position: int) -> dict[str, Any]:
+def line_style(position: int) -> LineStyle:
     """Return colour and dashes of the n-th line: a second round of colours is dashed, a third dotted."""
     style = ("-", "--", ":")[position // len(COLOURS) % 3]
     return {"color": COLOURS[position % len(COLOURS)], "linestyle": style}
 
 
-def note_beside(axes: Any, text: str, at: tuple[float, float], shift: float = 4.0) -> None:
+def note_beside(axes: Axes, text: str, at: tuple[float, float], shift: float = 4.0) -> None:
     """Write a remark a few points to the right of a place."""
     axes.annotate(
         text, at, xytext=(shift, 0), textcoords="offset points", ha="left", va="center", fontsize=8,
@@ -59,7 +71,7 @@ def note_beside(axes: Any, text: str, at: tuple[float, float], shift: float = 4.
     )  # fmt: skip
 
 
-def stacked_bars(axes: Any, parts: Sequence[tuple[str, str, Sequence[float]]]) -> None:
+def stacked_bars(axes: Axes, parts: Sequence[tuple[str, str, Sequence[float]]]) -> None:
     """Draw one bar per line, made of (label, colour, widths) parts; parts that are empty everywhere are left out."""
     import numpy as np
 
@@ -71,7 +83,7 @@ def stacked_bars(axes: Any, parts: Sequence[tuple[str, str, Sequence[float]]]) -
         start += width
 
 
-def paint_square(figure: Any, names: Sequence[str], shares: Any, title: str) -> None:
+def paint_square(figure: Figure, names: Sequence[str], shares: Floats, title: str) -> None:
     """Draw a matrix of shares from 0 to 1 as coloured cells with per cents in them; the diagonal stays empty."""
     import numpy as np
 

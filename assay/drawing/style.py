@@ -6,9 +6,14 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.errors import ConfigError, NotInstalled
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.typing import RcKeyType
 
 __all__ = ["COLOURS", "GREY", "HIGHLIGHT", "figure_of", "plain_ticks", "save", "svg"]
 
@@ -17,7 +22,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#5
 HIGHLIGHT = COLOURS[5]  # what a figure wants the reader to see first
 GREY = "#8a8a8a"
 FORMATS = (".svg", ".pdf", ".png")
-STYLE: dict[Any, Any] = {
+STYLE: dict[RcKeyType, str | float] = {
     "font.family": "sans-serif",
     "font.size": 9,
     "axes.spines.top": False,
@@ -31,7 +36,7 @@ STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def figure_of(width: float, height: float) -> Iterator[Any]:
+def figure_of(width: float, height: float) -> Iterator[Figure]:
     """Give a figure of so many inches in our style; it is closed afterwards."""
     try:
         import matplotlib
@@ -44,7 +49,7 @@ def figure_of(width: float, height: float) -> Iterator[Any]:
         yield Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure: Any, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
     """Write a figure as SVG, PDF or PNG, by the name of the file."""
     if path.suffix.lower() not in FORMATS:
         raise ConfigError(
@@ -55,7 +60,7 @@ def save(figure: Any, path: Path) -> None:
     figure.savefig(path, metadata=no_date or None)
 
 
-def svg(figure: Any) -> str:
+def svg(figure: Figure) -> str:
     """Return a figure as an SVG element for a page."""
     _lay_out(figure)
     out = io.StringIO()
@@ -64,7 +69,7 @@ def svg(figure: Any) -> str:
     return text[text.index("<svg") :]
 
 
-def _lay_out(figure: Any) -> None:
+def _lay_out(figure: Figure) -> None:
     """Give everything its place now: while a layout is pending, matplotlib draws a figure twice to save it."""
     engine = figure.get_layout_engine()
     if engine is not None:
@@ -72,7 +77,7 @@ def _lay_out(figure: Any) -> None:
         figure.set_layout_engine(None)
 
 
-def plain_ticks(axis: Any) -> None:
+def plain_ticks(axis: Axis) -> None:
     """Write plain numbers on a logarithmic axis, between powers of ten too where it spans few of them."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

@@ -12,6 +12,7 @@ from typing import Any
 from assay.errors import ConfigError
 from assay.metrics.record import FailedMetric, Metric, UndefinedMetric, metric_of
 from assay.plugins import run_file, suggest
+from assay.typing import Array
 
 __all__ = ["FAILS", "call_own", "is_own", "own_metric"]
 
@@ -46,7 +47,7 @@ def own_metric(name: str, where: str = "") -> Metric:
     return metric_of(vars(module)[function], name, where)
 
 
-def call_own(metric: Metric, truth: Any, prediction: Any, **extra: Any) -> float:
+def call_own(metric: Metric, truth: Array, prediction: Array, **extra: int | None) -> float:
     """Return what a metric from outside Assay says of these rows.
 
     It gets copies, so that it cannot change what other metrics see, and what it prints goes to standard error, so that
@@ -73,7 +74,7 @@ def call_own(metric: Metric, truth: Any, prediction: Any, **extra: Any) -> float
     return value
 
 
-def _as_number(found: Any) -> float | None:
+def _as_number(found: Any) -> float | None:  # what a foreign function returned may be anything
     """Return a single number; a text of digits and a list of one number are none."""
     import numpy as np
 
@@ -85,7 +86,7 @@ def _as_number(found: Any) -> float | None:
         return None
 
 
-def _shown(found: Any) -> str:
+def _shown(found: object) -> str:
     import numpy as np
 
     kind = type(found).__name__

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.errors import DataError
 from assay.metrics.own import call_own
 from assay.metrics.record import Metric, UndefinedMetric
 from assay.metrics.registry import BUILTIN, check_type, get_metric
+from assay.typing import Array, Floats
 from assay.vocabulary import TaskType
 
 if TYPE_CHECKING:
@@ -47,9 +48,10 @@ def score(
         DataError: the arrays do not fit each other.
     """
     metric = get_metric(metric) if isinstance(metric, str) else metric
+    matrix = None
     if probabilities is not None:
-        probabilities = _floats("probability matrix", probabilities, ndim=2)
-        classes = _agreed_classes(probabilities.shape[1], classes)
+        matrix = _floats("probability matrix", probabilities, ndim=2)
+        classes = _agreed_classes(matrix.shape[1], classes)
     types = _possible_types(labels, values, classes)
     if types and not set(types) & set(metric.types):
         check_type(metric, types[-1])
@@ -58,9 +60,12 @@ def score(
         raise UndefinedMetric(f"Metric '{metric.name}' needs predicted {metric.needs}, and there are none.")
     if metric.needs == "values":
         return _call(metric, _floats("truth", truth), _floats("prediction", prediction))
-    if metric.needs == "labels":
-        prediction = _codes("prediction", prediction, classes)
-    return _call(metric, _codes("truth", truth, classes), prediction, classes)
+    predicted: Array
+    if matrix is not None and metric.needs == "probabilities":
+        predicted = matrix
+    else:
+        predicted = _codes("prediction", prediction, classes)
+    return _call(metric, _codes("truth", truth, classes), predicted, classes)
 
 
 def signed(metric: Metric, value: float) -> float:
@@ -68,7 +73,7 @@ def signed(metric: Metric, value: float) -> float:
     return value if metric.higher_is_better else 0.0 - value  # 0.0 - 0.0 is 0.0, and -0.0 would be printed
 
 
-def _call(metric: Metric, truth: Any, prediction: Any, classes: int | None = None) -> float:
+def _call(metric: Metric, truth: Array, prediction: Array, classes: int | None = None) -> float:
     if len(truth) != len(prediction):
         raise DataError(f"There are {len(truth)} true values and {len(prediction)} predictions.")
     if len(truth) == 0:
@@ -98,7 +103,7 @@ def _agreed_classes(columns: int, classes: int | None) -> int:
     return columns
 
 
-def _floats(what: str, values: ArrayLike, ndim: int = 1) -> NDArray[np.float64]:
+def _floats(what: str, values: ArrayLike, ndim: int = 1) -> Floats:
     import numpy as np
 
     array = np.asarray(values, dtype=np.float64)

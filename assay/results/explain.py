@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ LOG_LINES = 15
 
 @dataclass(frozen=True)
 class Explanation:
-    """All that `assay explain` shows of a job."""
+    """All that `assay explain` shows of a job; `removed` has a sentence for each thing that is no longer there."""
 
     job: Job
     folder: AttemptFolder
@@ -34,6 +35,7 @@ class Explanation:
     limits_s: Mapping[str, float]
     log: tuple[str, ...]
     remedy: str
+    removed: tuple[str, ...] = ()
 
 
 def explain(store: Store, key: str) -> Explanation:
@@ -64,11 +66,22 @@ def explain(store: Store, key: str) -> Explanation:
         state=name,
         row=row,
         facts=facts,
-        attempts=len(attempts),
+        attempts=attempts[-1].number if attempts else 0,
         limits_s=phase_limits(job, attempt),
         log=_last_lines(attempt),
         remedy=_remedy(row.status if row else name, job, facts, attempt, where),
+        removed=tuple(_removed(attempt, attempts, facts)),
     )
+
+
+def _removed(shown: AttemptFolder, attempts: Sequence[AttemptFolder], facts: Facts | None) -> Iterator[str]:
+    """Yield what somebody removed of a job."""
+    earlier = shown.number - 1 - sum(attempt.number < shown.number for attempt in attempts)
+    if earlier:
+        yield f"{earlier} earlier attempt(s) were removed, for example by `assay store prune --attempts`."
+    if facts is not None and facts.log_bytes and not os.path.lexists(shown.log):
+        size = f"{max(1, facts.log_bytes // 1024)} kB"
+        yield f"Its log ({size}) was removed, for example by `assay store prune`."
 
 
 def _last_lines(folder: AttemptFolder) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.data.task import Task
 from assay.errors import UserError
@@ -21,6 +21,9 @@ from assay.metrics import get_metric, score
 from assay.metrics.own import is_own
 from assay.results.without_oof import NO_OOF
 from assay.runs.folds import Question, read_question
+
+if TYPE_CHECKING:
+    from assay.typing import Array
 
 __all__ = [
     "Judged",
@@ -181,7 +184,7 @@ def _has_predictions(folder: AttemptFolder) -> bool:
 
 
 def score_predictions(
-    predictions: Predictions, truth: Any, task: Task, metrics: Sequence[str]
+    predictions: Predictions, truth: Array, task: Task, metrics: Sequence[str]
 ) -> tuple[dict[str, float | None], tuple[str, ...]]:
     """Return a value per metric, None with a note where it is not defined on this fold."""
     scores: dict[str, float | None] = {}
@@ -277,18 +280,18 @@ def _phase(facts: Facts, phase: str) -> float | None:
     return ours
 
 
-def _number(said: Any) -> float | None:
+def _number(said: object) -> float | None:
     """Return a number of the child's report; None for what is none, or too large to calculate with."""
     if isinstance(said, bool) or not isinstance(said, (int, float)) or not abs(said) < 2**53:
         return None
     return float(said)
 
 
-def _count(said: Any) -> int | None:
+def _count(said: object) -> int | None:
     return said if type(said) is int and _number(said) is not None else None
 
 
-def _timing(report: Mapping[str, Any]) -> dict[str, float]:
+def _timing(report: Mapping[str, object]) -> dict[str, float]:
     timing = report.get("timing")
     if not isinstance(timing, Mapping):
         return {}

@@ -16,6 +16,7 @@ from assay.results.formats.read_table import find_delimiter, read_csv
 
 if TYPE_CHECKING:
     from assay.results.prediction_matrix import PredictionMatrix
+    from assay.typing import Array, Floats, Frame
 
 __all__ = ["read_array", "read_job_matrices", "read_matrix"]
 
@@ -63,7 +64,7 @@ def read_job_matrices(
         yield row, matrix, best if isinstance(best, str) else ""
 
 
-def read_array(text: str, what: str) -> Any:
+def read_array(text: str, what: str) -> Array:
     """Read one array as `FILE.npz:ARRAY`, or `FILE.npy`."""
     file, _, name = text.rpartition(":") if ".npz:" in text else (text, "", "")
     path = Path(os.path.realpath(file))
@@ -133,7 +134,7 @@ def _of_table(path: Path) -> PredictionMatrix:
     return _made(known, values, names)
 
 
-def _parquet(path: Path) -> Any:
+def _parquet(path: Path) -> Frame:
     """Read a Parquet file, unless it unpacks to far more than it has bytes: a column of equal values takes none."""
     import pandas as pd
     from pyarrow.parquet import ParquetFile
@@ -164,7 +165,7 @@ def _check_heads(path: Path, names: list[str]) -> None:
         raise DataError(f"two columns are called {twice[0]}. Rename one.")
 
 
-def _stacked(frame: Any, columns: list[str], y: Any) -> tuple[tuple[str, ...], Any]:
+def _stacked(frame: Frame, columns: list[str], y: Any) -> tuple[tuple[str, ...], Floats]:
     """Return names and values; columns `configuration|class` are put together, classes in sorted order."""
     import numpy as np
 
@@ -198,7 +199,7 @@ def _parts(column: str, classes: list[str]) -> tuple[str, str]:
     return name, cls
 
 
-def _made(known: dict[str, Any], values: Any, names: tuple[str, ...]) -> PredictionMatrix:
+def _made(known: dict[str, Any], values: Array, names: tuple[str, ...]) -> PredictionMatrix:
     from assay.results.prediction_matrix import check_predictions
 
     y = known["y"] if known["y"] is not None else known["time"]
@@ -240,7 +241,7 @@ def _of_job(path: Path) -> PredictionMatrix:
     return check_predictions(y, values, folds, names=[names[at] for at in whole], notes=notes)
 
 
-def _models(oof: Path, arrays: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+def _models(oof: Path, arrays: Mapping[str, Array]) -> tuple[list[str], list[Array]]:
     """Return the models' names and what each predicted."""
     names = [str(name) for name in arrays["names"].ravel()] if "names" in arrays else []
     missing = [at for at in range(len(names)) if f"config_{at}" not in arrays]
@@ -250,7 +251,7 @@ def _models(oof: Path, arrays: Mapping[str, Any]) -> tuple[list[str], list[Any]]
     return names, [_second_of_two(arrays[f"config_{at}"]) for at in range(len(names))]
 
 
-def _is_whole(values: Any, n_rows: int, dimensions: int) -> bool:
+def _is_whole(values: Array, n_rows: int, dimensions: int) -> bool:
     """Whether a model has a finite prediction for every row, in the form of the first model's."""
     import numpy as np
 
@@ -259,7 +260,7 @@ def _is_whole(values: Any, n_rows: int, dimensions: int) -> bool:
     return len(values) == n_rows and bool(np.isfinite(values).all())
 
 
-def _second_of_two(array: Any) -> Any:
+def _second_of_two(array: Array) -> Array:
     """Return (N) probabilities of the second of two classes; a framework may have written both."""
     return array[:, 1] if array.ndim == 2 and array.shape[1] == 2 else array
 
@@ -283,7 +284,7 @@ class _Data:
     data: Mapping[str, str]
 
 
-def _training_target(attempt: AttemptFolder) -> Any:
+def _training_target(attempt: AttemptFolder) -> Array:
     files = read_json(attempt.attempt, attempt.root).then(lambda value: make_record(_Data, value))
     if files.value is None:
         raise DataError(f"{files.sentence}.")

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from assay.typing import Array, Bools, Floats, Ints
 
 __all__ = ["PredictionMatrix", "check_predictions"]
 
@@ -28,12 +33,12 @@ class PredictionMatrix:
         notes: what was left out when they were read.
     """
 
-    y: Any
-    values: tuple[Any, ...]
-    folds: tuple[Any, ...]
+    y: Array
+    values: tuple[Floats, ...]
+    folds: tuple[Ints, ...]
     names: tuple[str, ...]
-    groups: Any = None
-    event: Any = None
+    groups: Ints | None = None
+    event: Bools | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -48,14 +53,14 @@ class PredictionMatrix:
 
 
 def check_predictions(
-    y: Any,
-    values: Any,
-    folds: Any = None,
+    y: ArrayLike,
+    values: ArrayLike,
+    folds: ArrayLike | None = None,
     *,
     names: Sequence[str] | None = None,
-    groups: Any = None,
-    event: Any = None,
-    repeats: Any = None,
+    groups: ArrayLike | None = None,
+    event: ArrayLike | None = None,
+    repeats: ArrayLike | None = None,
     notes: tuple[str, ...] = (),
 ) -> PredictionMatrix:
     """Return predictions that fit together; raises DataError that says what does not.
@@ -100,7 +105,7 @@ def check_predictions(
     )
 
 
-def _check_finite(y: Any, values: Any, names: Sequence[str]) -> None:
+def _check_finite(y: Array, values: Floats, names: Sequence[str]) -> None:
     bad = ~np.isfinite(values)
     if bad.any():
         row, column = (int(at[0]) for at in np.nonzero(bad)[:2])
@@ -114,7 +119,7 @@ def _check_finite(y: Any, values: Any, names: Sequence[str]) -> None:
         raise DataError("Some rows have no true value.")
 
 
-def _events(event: Any) -> Any:
+def _events(event: Array) -> Bools:
     """Return which times are of events; raises DataError for codes that may mean something else."""
     texts = np.char.lower(event.astype(str))
     known = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
@@ -126,12 +131,12 @@ def _events(event: Any) -> Any:
     return np.array([known[text] for text in texts])
 
 
-def _repeats(y: Any, repeats: Any, groups: Any) -> list[Any]:
+def _repeats(y: Array, repeats: ArrayLike | None, groups: ArrayLike | None) -> list[slice] | list[Ints]:
     """Return the rows of each repeat."""
     if repeats is None:
         return [slice(None)]  # no copy: it may be a gigabyte
     codes = _codes(np.asarray(repeats))
-    parts = [np.flatnonzero(codes == repeat) for repeat in range(int(codes.max()) + 1)]
+    parts: list[Ints] = [np.flatnonzero(codes == repeat) for repeat in range(int(codes.max()) + 1)]
     for number, part in enumerate(parts):
         for known in (y, *([] if groups is None else [np.asarray(groups)])):
             if len(part) != len(parts[0]) or (known[part] != known[parts[0]]).any():
@@ -142,7 +147,7 @@ def _repeats(y: Any, repeats: Any, groups: Any) -> list[Any]:
     return parts
 
 
-def _codes(names: Any) -> Any:
+def _codes(names: Array) -> Ints:
     gone = (
         ~np.isfinite(names)
         if names.dtype.kind == "f"

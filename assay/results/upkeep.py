@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.errors import StoreError
 from assay.files import copy_tree, read_bytes, remove_tree, replace_file, write_replace
@@ -169,7 +168,7 @@ def differences(before: Row, now: Row) -> list[str]:
     return sorted(name for name in old if not _is_same(old[name], new[name]))
 
 
-def _is_same(old: Any, new: Any) -> bool:
+def _is_same(old: object, new: object) -> bool:
     if isinstance(old, float) and isinstance(new, float):
         return old == new or abs(old - new) <= ROUNDING * max(abs(old), abs(new))
     if isinstance(old, dict) and isinstance(new, dict):

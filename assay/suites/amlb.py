@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from assay.errors import ConfigError
 from assay.plugins import suggest
@@ -38,12 +38,12 @@ _DATASET = ("train", "test", "path", "target", "type", "name", "id")
 _TYPES = ("binary", "multiclass", "regression")
 
 
-def looks_like_amlb(value: Any) -> bool:
+def looks_like_amlb(value: object) -> TypeGuard[list[object]]:
     """Return whether a file's value is a list of tasks, as only AMLB writes it."""
     return isinstance(value, list)
 
 
-def from_amlb(value: list[Any], path: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+def from_amlb(value: list[object], path: Path) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return the same suite in the form of our own files, and notes about what has no meaning here."""
     notes: list[str] = []
     defaults: dict[str, Any] = {}
@@ -67,12 +67,12 @@ def from_amlb(value: list[Any], path: Path) -> tuple[dict[str, Any], tuple[str, 
     return {"tasks": tasks, "constraint": _constraint(defaults, path, notes)}, tuple(notes)
 
 
-def _task(item: dict[str, Any], own: Mapping[str, Any], path: Path, notes: list[str]) -> dict[str, Any]:
+def _task(item: dict[str, Any], own: Mapping[str, object], path: Path, notes: list[str]) -> dict[str, object]:
     where = f"in {path.name}, task {item.get('name', '?')}"
     ignored = [key for key in _LIMITS if key in own]
     if ignored:
         notes.append(f"{', '.join(ignored)} {where} is not used: limits are given with the run.")
-    task: dict[str, Any] = {key: item[key] for key in ("name", "description") if item.get(key)}
+    task: dict[str, object] = {key: item[key] for key in ("name", "description") if item.get(key)}
     metric = item.get("metric")
     if metric:
         task["metrics"] = [name for name in ([metric] if isinstance(metric, str) else metric) if name]
@@ -92,7 +92,7 @@ def _task(item: dict[str, Any], own: Mapping[str, Any], path: Path, notes: list[
     return {**task, **_dataset(item["dataset"], folds, where)}
 
 
-def _dataset(dataset: Any, folds: int | None, where: str) -> dict[str, Any]:
+def _dataset(dataset: object, folds: int | None, where: str) -> dict[str, object]:
     said = {"path": dataset} if isinstance(dataset, str) else dataset
     if not isinstance(said, Mapping):
         raise ConfigError(
@@ -118,7 +118,7 @@ def _dataset(dataset: Any, folds: int | None, where: str) -> dict[str, Any]:
     return task
 
 
-def _constraint(defaults: Mapping[str, Any], path: Path, notes: list[str]) -> str | None:
+def _constraint(defaults: Mapping[str, object], path: Path, notes: list[str]) -> str | None:
     seconds, cores = defaults.get("max_runtime_seconds"), defaults.get("cores")
     ignored = [key for key in _LIMITS[2:] if key in defaults]
     if ignored:
@@ -130,6 +130,6 @@ def _constraint(defaults: Mapping[str, Any], path: Path, notes: list[str]) -> st
     return None
 
 
-def _as_list(value: Any) -> list[str]:
+def _as_list(value: object) -> list[str]:
     items = value if isinstance(value, list) else [value]
     return [str(item) for item in items if item is not None]

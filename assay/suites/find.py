@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from assay.data.task import TaskRequest
 from assay.errors import ConfigError
 from assay.plugins import entry_point_names, suggest
 from assay.settings import Settings
-from assay.suites.suite import Suite
+from assay.suites.suite import Suite, name_in
 
 __all__ = ["find_suite", "list_suites", "read_suite"]
 
@@ -25,7 +24,7 @@ def list_suites() -> tuple[str, ...]:
 
 
 def find_suite(
-    name: str, settings: Settings, target: str | None = None, csv: Mapping[str, Any] | None = None
+    name: str, settings: Settings, target: str | None = None, csv: Mapping[str, object] | None = None
 ) -> Suite:
     """Return the suite that `name` means.
 
@@ -75,7 +74,7 @@ def read_suite(path: Path) -> Suite:
     return suite_from(load_yaml(path), path)
 
 
-def _data_suite(path: Path, target: str | None, csv: Mapping[str, Any]) -> Suite:
+def _data_suite(path: Path, target: str | None, csv: Mapping[str, object]) -> Suite:
     from assay.data.csv_options import parse_csv_options
     from assay.data.formats import stem_of
 
@@ -88,8 +87,7 @@ def _data_suite(path: Path, target: str | None, csv: Mapping[str, Any]) -> Suite
 def _referenced_suite(ref: str, settings: Settings) -> Suite:
     prefix, _, rest = ref.partition("/")
     if not rest.startswith("s/"):
-        name = "" if "openml" in prefix else rest
-        return Suite(ref, (TaskRequest(ref, name=name),), origin=ref)
+        return Suite(ref, (TaskRequest(ref, name=name_in(ref)),), origin=ref)
     from assay.data.openml import load_openml_suite
 
     found = load_openml_suite(ref, settings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -15,7 +14,7 @@ from assay.data.split_spec import parse_split
 from assay.data.task import TaskRequest
 from assay.errors import ConfigError
 from assay.suites.amlb import from_amlb, looks_like_amlb
-from assay.suites.suite import Suite
+from assay.suites.suite import Suite, name_in
 from assay.vocabulary import ColumnKind, ColumnRole, TaskType
 
 __all__ = ["suite_from"]
@@ -40,13 +39,13 @@ class _Defaults(_Strict):
     type: TaskType | None = None
     metrics: list[str] | dict[TaskType, list[str]] | None = None
     metric: str | None = Field(default=None, json_schema_extra=SECOND_WORD)
-    split: dict[str, Any] = Field(default_factory=dict)
-    csv: dict[str, Any] = Field(default_factory=dict)
+    split: dict[str, object] = Field(default_factory=dict)
+    csv: dict[str, object] = Field(default_factory=dict)
     positive: str = ""
 
     @field_validator("metrics", mode="before")
     @classmethod
-    def _one_is_a_list(cls, value: Any) -> Any:
+    def _one_is_a_list(cls, value: object) -> object:
         if isinstance(value, Mapping):
             return {key: [item] if isinstance(item, str) else item for key, item in value.items()}
         return [value] if isinstance(value, str) else value
@@ -67,7 +66,7 @@ class _Entry(_Defaults):
 
     @field_validator("train", "test", mode="before")
     @classmethod
-    def _one_fold_is_a_list(cls, value: Any) -> Any:
+    def _one_fold_is_a_list(cls, value: object) -> object:
         return [value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
@@ -88,13 +87,13 @@ class _File(_Strict):
     version: str = ""
     description: str = ""
     constraint: str | None = None
-    constraints: dict[str, Any] = Field(default_factory=dict)
+    constraints: dict[str, object] = Field(default_factory=dict)
     criteria: list[str] = Field(default_factory=list)
-    defaults: dict[str, Any] = Field(default_factory=dict)
-    tasks: list[Any]
+    defaults: dict[str, object] = Field(default_factory=dict)
+    tasks: list[object]
 
 
-def suite_from(value: Any, path: Path, notes: tuple[str, ...] = ()) -> Suite:
+def suite_from(value: object, path: Path, notes: tuple[str, ...] = ()) -> Suite:
     """Return the suite that plain values mean; `path` is the file, from whose folder paths count."""
     if looks_like_amlb(value):
         converted, notes = from_amlb(value, path)
@@ -121,7 +120,7 @@ def suite_from(value: Any, path: Path, notes: tuple[str, ...] = ()) -> Suite:
     )
 
 
-def _request(item: Any, number: int, defaults: _Defaults, path: Path) -> TaskRequest | None:
+def _request(item: object, number: int, defaults: _Defaults, path: Path) -> TaskRequest | None:
     """Return one entry as a request, or None if it is disabled."""
     if isinstance(item, str):
         item = {"ref": item}
@@ -191,7 +190,7 @@ def _absolute(place: str, path: Path) -> str:
 def _name(ref: str, file: str) -> str:
     if file:
         return stem_of(Path(file).name)
-    return "" if ref.partition("/")[0].endswith("openml") else ref.partition("/")[2]
+    return name_in(ref)
 
 
 def _refuse_twins(tasks: tuple[TaskRequest, ...], path: Path) -> None:

@@ -9,7 +9,14 @@ from typing import Any
 from assay.data.task import TaskRequest
 from assay.errors import ConfigError
 
-__all__ = ["Suite"]
+__all__ = ["Suite", "name_in"]
+
+BUNDLED = "bundled/"
+
+
+def name_in(ref: str) -> str:
+    """Return the name of a task that its reference tells before it is read; else the source names it."""
+    return ref.removeprefix(BUNDLED) if ref.startswith(BUNDLED) else ""
 
 
 @dataclass(frozen=True)

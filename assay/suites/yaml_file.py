@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ class _StrictLoader(yaml.SafeLoader):
     Only true and false are booleans, as in YAML 1.2: a class may be named yes or no.
     """
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         # Aliases of aliases grow without bound when they are written out.
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
@@ -38,8 +39,8 @@ class _StrictLoader(yaml.SafeLoader):
             raise yaml.MarkedYAMLError(None, None, "brackets that are nested too deeply", mark)
         super().fetch_flow_collection_start(TokenClass)
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+        seen: set[Hashable] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, (list, dict)):
@@ -59,9 +60,9 @@ _StrictLoader.add_implicit_resolver(
 )
 
 
-def _check_text(value: Any) -> None:
+def _check_text(value: object) -> None:
     """Raise ValueError for what no JSON file can hold: an escape may be half of a character."""
-    waiting = [value]
+    waiting: list[object] = [value]
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
@@ -72,7 +73,7 @@ def _check_text(value: Any) -> None:
             part.encode()
 
 
-def load_yaml(path: Path) -> Any:
+def load_yaml(path: Path) -> object:
     """Return the plain values of a YAML file."""
     found = read_text(Path(os.path.realpath(path)), most=_MAX_BYTES)
     if found.is_missing:

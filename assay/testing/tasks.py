@@ -123,7 +123,8 @@ def _gaps(rows: Rows) -> Cells:
     typical = np.where(rng.random(rows.n) < 0.85, y, 1 - y)
     colours = np.array([("red", "blue")[code] for code in typical], dtype=object)
     colours[is_test & (rng.random(rows.n) < 0.2)] = "seen in test only"
-    days = [np.datetime64("2023-01-01") + int(300 * code + 100 * rng.random()) for code in y]
+    ages = [np.timedelta64(int(300 * code + 100 * rng.random()), "D") for code in y]
+    days = [np.datetime64("2023-01-01") + age for age in ages]
     words = [f"{('calm', 'storm')[code]} at {rng.integers(1000)}" for code in typical]
     for number in range(3):
         rows.add(f"number {number}", "numeric", 2.0 * y + rows.noise(), missing=0.15)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from assay.metrics.record import Metric
-from assay.uncertainty.kernels import Ranked, rank_columns, weighted_auc
+from assay.typing import Floats, Ints
+from assay.uncertainty.kernels import Columns, Ranked, Weights, rank_columns, weighted_auc
 
 __all__ = ["Areas", "make_areas"]
 
@@ -19,11 +19,11 @@ class Areas:
     """A mean of areas of one class against others; `share` says how much each counts, given the classes' weights."""
 
     metric: Metric
-    strata: Any
+    strata: Ints
     areas: tuple[Ranked, ...]
-    share: Callable[[Any], Any] | None = None
+    share: Callable[[Ints], Floats] | None = None
 
-    def weighted(self, weights: Any, columns: Any = None) -> Any:
+    def weighted(self, weights: Weights, columns: Columns | None = None) -> Floats:
         """Return (B, C) values under (B, N) weights."""
         if len(self.areas) == 1:
             return weighted_auc(self.areas[0], weights, columns)
@@ -37,10 +37,11 @@ class Areas:
         known = ~np.isnan(each)
         total = np.einsum("abc,ba->bc", known.astype(float), shares)
         with np.errstate(invalid="ignore"):
-            return np.einsum("abc,ba->bc", np.where(known, each, 0.0), shares) / total
+            mean: Floats = np.einsum("abc,ba->bc", np.where(known, each, 0.0), shares) / total
+        return mean
 
 
-def make_areas(metric: Metric, truth: Any, values: Any, n_classes: int) -> Areas:
+def make_areas(metric: Metric, truth: Ints, values: Floats, n_classes: int) -> Areas:
     """Prepare `auc` of two classes or over ordered pairs of several, `auc_ovo` or `auc_ovr`."""
     if n_classes == 2:
         return Areas(metric, truth, (rank_columns(_of_class(values, 1), truth == 1, truth == 0),))
@@ -54,15 +55,16 @@ def make_areas(metric: Metric, truth: Any, values: Any, n_classes: int) -> Areas
     first, second = (np.array(one) for one in zip(*pairs, strict=True))
     own = [pairs.index((k, (k + 1) % n_classes)) for k in range(n_classes)]
 
-    def share(counts: Any) -> Any:
+    def share(counts: Ints) -> Floats:
         of_class = counts[:, own]
         size = of_class[:, first] + of_class[:, second]
-        return size / size.sum(axis=1, keepdims=True)
+        shares: Floats = size / size.sum(axis=1, keepdims=True)
+        return shares
 
     return Areas(metric, truth, areas, share)
 
 
-def _of_class(values: Any, code: int) -> Any:
+def _of_class(values: Floats, code: int) -> Floats:
     """Return (N, C) probabilities of one class."""
     if values.ndim == 3:
         return values[:, :, code]

@@ -6,15 +6,16 @@ distribution: choosing is part of what is resampled, so its optimism is too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import e, sqrt
-from typing import Any
 
 import numpy as np
 
 from assay.errors import DataError, UserError
 from assay.metrics.record import Metric
 from assay.results.prediction_matrix import PredictionMatrix
+from assay.typing import Array, Floats, Ints
 from assay.uncertainty.draws import (
     all_fold_draws,
     check_classes,
@@ -23,6 +24,7 @@ from assay.uncertainty.draws import (
     draw_folds,
     draw_rows,
 )
+from assay.uncertainty.kernels import Columns, Weights
 from assay.uncertainty.result import (
     TIE,
     Interval,
@@ -65,8 +67,8 @@ class Search:
 
     data: PredictionMatrix
     scorers: tuple[Scorer, ...]
-    by_fold: tuple[Any, ...]
-    scores: Any
+    by_fold: tuple[Floats, ...]
+    scores: Floats
     winner: int
     warnings: tuple[str, ...] = ()
 
@@ -75,29 +77,56 @@ class Search:
         """What is measured."""
         return self.scorers[0].metric
 
-    def weighted(self, weights: Any, columns: Any = None) -> Any:
+    def weighted(self, weights: Weights, columns: Columns | None = None) -> Floats:
         """Return (B, C) values under weights of rows, the mean over repeats."""
         parts = [scorer.weighted(weights, columns) for scorer in self.scorers]
         return parts[0] if len(parts) == 1 else np.mean(parts, axis=0)
 
-    def tell(self, method: str, options: Options, **said: Any) -> Interval:
-        """Return the record of an interval for the winner; `said` has what the method found.
+    def tell(
+        self,
+        method: str,
+        options: Options,
+        *,
+        estimate: float | None = None,
+        lower: float | None = None,
+        upper: float | None = None,
+        winner: int | None = None,
+        n_boot: int = 0,
+        exact: bool = False,
+        warnings: Sequence[str] = (),
+        doubts: Sequence[str] = (),
+        distribution: Floats | None = None,
+        probabilities: Floats | None = None,
+    ) -> Interval:
+        """Return the record of an interval for the winner, or for another configuration.
 
         `doubts` are warnings that say why the ends are not to be relied on.
         """
-        winner = said.pop("winner", self.winner)
+        winner = self.winner if winner is None else winner
         score = float(self.scores[winner])
-        estimate = said.get("estimate")
-        base = Interval(
-            method, self.metric.name, options.alpha, options.side, None, None, None, winner,
-            self.data.names[winner], score, None if estimate is None else score - estimate, 0, False, options.rule,
-            self.metric.higher_is_better,
-        )  # fmt: skip
-        doubts = said.pop("doubts", ())
-        if said.get("lower") is not None:
+        if lower is not None:
             doubts = (*doubts, *_said_of_rows(self.data))
-        warnings = (*self.warnings, *said.pop("warnings", ()), *doubts)
-        return replace(base, warnings=warnings, reliable=not doubts, **said)
+        return Interval(
+            method=method,
+            metric=self.metric.name,
+            alpha=options.alpha,
+            side=options.side,
+            estimate=estimate,
+            lower=lower,
+            upper=upper,
+            winner=winner,
+            winner_name=self.data.names[winner],
+            cv_score=score,
+            bias=None if estimate is None else score - estimate,
+            n_boot=n_boot,
+            exact=exact,
+            quantile_rule=options.rule,
+            higher_is_better=self.metric.higher_is_better,
+            warnings=(*self.warnings, *warnings, *doubts),
+            reliable=not doubts,
+            distribution=distribution,
+            probabilities=probabilities,
+        )
 
 
 def _said_of_rows(data: PredictionMatrix) -> tuple[str, ...]:
@@ -127,7 +156,7 @@ def prepare(data: PredictionMatrix, metric: str) -> Search:
     return Search(data, scorers, by_fold, scores, winner, (*data.notes, *warnings))
 
 
-def _said_of_direction(scorer: Scorer, y: Any, score: float) -> list[str]:
+def _said_of_direction(scorer: Scorer, y: Array, score: float) -> list[str]:
     if scorer.metric.kind != "rank" or score >= 0.5 or scorer.strata is None or scorer.strata.max() != 1:
         return []
     second = np.unique(y.astype(str) if y.dtype.kind == "O" else y)[1]
@@ -136,12 +165,12 @@ def _said_of_direction(scorer: Scorer, y: Any, score: float) -> list[str]:
     ]
 
 
-def _by_fold(scorer: Scorer, folds: Any) -> Any:
+def _by_fold(scorer: Scorer, folds: Ints) -> Floats:
     inside = (np.arange(int(folds.max()) + 1)[:, None] == folds).astype(np.uint8)
     return scorer.weighted(inside)
 
 
-def _mean_over_folds(by_fold: tuple[Any, ...]) -> tuple[Any, str]:
+def _mean_over_folds(by_fold: tuple[Floats, ...]) -> tuple[Floats | None, str]:
     """Return the mean of each configuration over the folds that have a value for all, and what is to be said."""
     every = np.concatenate(by_fold)
     good = np.isfinite(every).all(axis=1)
@@ -152,7 +181,7 @@ def _mean_over_folds(by_fold: tuple[Any, ...]) -> tuple[Any, str]:
     lost = int((~good).sum())
     return (
         every[good].mean(axis=0),
-        f"The metric has no value in {lost} of {len(good)} folds (a class is missing there, or rows are too few).",
+        f"The metric has no value in {lost} of {len(every)} folds (a class is missing there, or rows are too few).",
     )
 
 
@@ -181,7 +210,7 @@ def bbc_vc(search: Search, options: Options, random: np.random.Generator) -> Int
 
 def _row_distribution(
     search: Search, options: Options, random: np.random.Generator
-) -> tuple[Any, tuple[str, ...], int]:
+) -> tuple[Floats, tuple[str, ...], int]:
     """Return the values out of the bag, what is to be said of them, and the number of draws."""
     if options.weights is not None:
         draws = check_row_draws(options.weights, search.data.n_rows, search.scorers[0].strata)
@@ -192,7 +221,7 @@ def _row_distribution(
     return (*known_of(search, values), len(draws))
 
 
-def known_of(search: Search, values: Any) -> tuple[Any, tuple[str, ...]]:
+def known_of(search: Search, values: Floats) -> tuple[Floats, tuple[str, ...]]:
     """Return the draws in which the metric has a value, and what to say of the others."""
     known = values[np.isfinite(values)]
     if not len(known):
@@ -202,7 +231,7 @@ def known_of(search: Search, values: Any) -> tuple[Any, tuple[str, ...]]:
     return known, (said,) if lost else ()
 
 
-def fresh_rows(search: Search, options: Options, random: np.random.Generator, leave_out: bool = True) -> Any:
+def fresh_rows(search: Search, options: Options, random: np.random.Generator, leave_out: bool = True) -> Ints:
     """Return (B, N) new draws of rows, with every class in the bag, and out of it too, where the metric needs that."""
     if options.resamples == "exact":
         raise UserError("All draws of rows cannot be listed: give a number of resamples, or take bbc_f.")
@@ -263,7 +292,9 @@ def _check_folds(search: Search, options: Options) -> int:
     return n_folds
 
 
-def _fold_draws(n_folds: int, exact: bool, options: Options, random: np.random.Generator) -> tuple[Any, Any]:
+def _fold_draws(
+    n_folds: int, exact: bool, options: Options, random: np.random.Generator
+) -> tuple[Ints, Floats | None]:
     """Return (B, K) multiplicities, and their probabilities where they are not all equal."""
     if exact:
         return all_fold_draws(n_folds)
@@ -279,7 +310,7 @@ def _fold_draws(n_folds: int, exact: bool, options: Options, random: np.random.G
     return given, None
 
 
-def _out_of_bag(metric: Metric, matrix: Any, draws: Any) -> Any:
+def _out_of_bag(metric: Metric, matrix: Floats, draws: Ints) -> Floats:
     """Return, for each draw of folds, the mean over the folds left out of the best on those drawn."""
     good = turned(metric, matrix)
     kept = _not_dominated(good)
@@ -294,7 +325,7 @@ def _out_of_bag(metric: Metric, matrix: Any, draws: Any) -> Any:
     return out
 
 
-def _not_dominated(good: Any) -> Any:
+def _not_dominated(good: Floats) -> Ints:
     """Return the columns that may win: not those that another beats in every fold, or an earlier one at least equals.
 
     One that a later column beats in some folds only stays: on the others they are equal, and then the first wins.

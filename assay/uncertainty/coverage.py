@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from assay.typing import Bools, Floats
+
 __all__ = ["Coverage", "average_ranks", "comparable", "summarise"]
 
 PROMISED = 0.95
@@ -87,7 +89,7 @@ def _coverage(setting: str, method: str, rows: Sequence[Mapping[str, Any]]) -> C
     )
 
 
-def _mean(values: Any) -> float:
+def _mean(values: Sequence[float] | Floats | Bools) -> float:
     return float(np.mean(values)) if len(values) else math.nan
 
 

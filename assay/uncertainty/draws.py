@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import factorial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.errors import DataError, UserError
+from assay.typing import Array, Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "all_fold_draws",
@@ -28,11 +32,11 @@ def draw_rows(
     n_draws: int,
     n_rows: int,
     random: np.random.Generator,
-    strata: Any = None,
-    groups: Any = None,
+    strata: Ints | None = None,
+    groups: Ints | None = None,
     stratify: bool = False,
     leave_out: bool = True,
-) -> Any:
+) -> Ints:
     """Return (B, N) multiplicities of rows drawn with replacement.
 
     Args:
@@ -57,7 +61,7 @@ def draw_rows(
     )
 
 
-def check_row_draws(weights: Any, n_rows: int, strata: Any) -> Any:
+def check_row_draws(weights: ArrayLike, n_rows: int, strata: Ints | None) -> Ints:
     """Return given multiplicities; raises UserError where they do not fit the rows or cannot be used."""
     given = check_counts(weights, n_rows, "rows")
     unusable = np.flatnonzero(~_usable(given, strata))
@@ -70,7 +74,7 @@ def check_row_draws(weights: Any, n_rows: int, strata: Any) -> Any:
     return given
 
 
-def check_counts(weights: Any, n: int, what: str) -> Any:
+def check_counts(weights: ArrayLike, n: int, what: str) -> Ints:
     """Return given multiplicities of n rows or folds as whole numbers; raises UserError where they are none."""
     given = np.asarray(weights)
     if given.ndim != 2 or given.shape[1] != n:
@@ -87,7 +91,7 @@ def check_counts(weights: Any, n: int, what: str) -> Any:
     return given.astype(np.min_scalar_type(int(given.max())))
 
 
-def check_classes(strata: Any, y: Any, groups: Any) -> None:
+def check_classes(strata: Ints | None, y: Array, groups: Ints | None) -> None:
     """Raise DataError where no draw of rows can be used; `strata` are the codes of the classes in y, or None."""
     if strata is None:
         if groups is not None and not groups.max():
@@ -103,7 +107,9 @@ def check_classes(strata: Any, y: Any, groups: Any) -> None:
         )
 
 
-def _drawn(n_draws: int, n_rows: int, random: np.random.Generator, strata: Any, groups: Any) -> Any:
+def _drawn(
+    n_draws: int, n_rows: int, random: np.random.Generator, strata: Ints | None, groups: Ints | None
+) -> Ints:
     if groups is not None:
         n_groups = int(groups.max()) + 1
         return _counts(n_draws, n_groups, random)[:, groups]
@@ -116,7 +122,7 @@ def _drawn(n_draws: int, n_rows: int, random: np.random.Generator, strata: Any, 
     return out
 
 
-def _counts(n_draws: int, n: int, random: np.random.Generator) -> Any:
+def _counts(n_draws: int, n: int, random: np.random.Generator) -> Ints:
     """Return how often each of n things is among n drawn with replacement."""
     out = np.empty(
         (n_draws, n), dtype=np.uint8
@@ -129,7 +135,7 @@ def _counts(n_draws: int, n: int, random: np.random.Generator) -> Any:
     return out
 
 
-def _usable(draws: Any, strata: Any, leave_out: bool = True) -> Any:
+def _usable(draws: Ints, strata: Ints | None, leave_out: bool = True) -> Bools:
     """Return which draws have something in the bag, and out of it: of every class, where that matters."""
     good = np.ones(len(draws), dtype=bool)
     parts = [slice(None)] if strata is None else [strata == code for code in np.unique(strata)]
@@ -141,12 +147,12 @@ def _usable(draws: Any, strata: Any, leave_out: bool = True) -> Any:
     return good
 
 
-def draw_within(n_draws: int, strata: Any, random: np.random.Generator) -> Any:
+def draw_within(n_draws: int, strata: Ints, random: np.random.Generator) -> Ints:
     """Return (B, N) multiplicities drawn within each class; nothing needs to stay out of the bag."""
     return _drawn(n_draws, len(strata), random, strata, None)
 
 
-def draw_folds(n_draws: int, n_folds: int, random: np.random.Generator, leave_one_out: bool = True) -> Any:
+def draw_folds(n_draws: int, n_folds: int, random: np.random.Generator, leave_one_out: bool = True) -> Ints:
     """Return (B, K) multiplicities of folds; with `leave_one_out` one at least stays out of every bag."""
     out = _counts(n_draws, n_folds, random)
     while leave_one_out and n_folds > 1 and (full := (out > 0).all(axis=1)).any():
@@ -155,10 +161,10 @@ def draw_folds(n_draws: int, n_folds: int, random: np.random.Generator, leave_on
 
 
 @lru_cache(maxsize=4)
-def all_fold_draws(n_folds: int, leave_one_out: bool = True) -> tuple[Any, Any]:
+def all_fold_draws(n_folds: int, leave_one_out: bool = True) -> tuple[Ints, Floats]:
     """Return every multiset of folds as multiplicities, and its probability; with one fold at least left out."""
     orders = np.array([factorial(times) for times in range(n_folds + 1)], dtype=float)
-    left, columns, same = np.array([n_folds]), list[Any](), np.ones(1)
+    left, columns, same = np.array([n_folds]), list[Ints](), np.ones(1)
     for _ in range(n_folds - 1):
         # Each multiset so far becomes one for every number of times that the next fold may come.
         sizes = left + 1

@@ -7,19 +7,41 @@ last bit, and two areas that are equal are equal in the computer too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-__all__ = ["Ranked", "auc_of_each", "by_column", "has_numba", "rank_columns", "weighted_auc"]
+from assay.typing import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Columns",
+    "Ranked",
+    "Weights",
+    "auc_of_each",
+    "by_column",
+    "has_numba",
+    "rank_columns",
+    "weighted_auc",
+]
 
 LANES = 512  # weightings that are worked on together: their partial sums stay in the processor's cache
 PAIRS = 2**18  # up to so many pairs of a positive and a negative row, numpy multiplies a matrix of them
 COLUMNS = 64  # that are sorted together
 BELOW, TIED, ABOVE = 0, 1, 2  # what a row does: adds to the negatives below, half of that, or counts them
+
+# How often each row counts; true and false are once and never.
+Weights: TypeAlias = "Ints | Bools"
+Columns: TypeAlias = "Ints | Sequence[int]"
+# Sums of products of weights, in a type that is exact for them.
+Sums: TypeAlias = "NDArray[np.number]"
+CountAll: TypeAlias = "Callable[[Ints, Ints, Sums, Sums, Sums], None]"
+CountEach: TypeAlias = "Callable[[Ints, Ints, Floats, Ints, Floats], Floats]"
 
 
 @dataclass(frozen=True)
@@ -34,14 +56,14 @@ class Ranked:
         scores: (N, C) the columns as they came.
     """
 
-    rows: Any
-    does: Any
-    positive: Any
-    negative: Any
-    scores: Any
+    rows: Ints
+    does: Ints
+    positive: Bools
+    negative: Bools
+    scores: Floats
 
 
-def rank_columns(scores: Any, positive: Any, negative: Any) -> Ranked:
+def rank_columns(scores: Floats, positive: Bools, negative: Bools) -> Ranked:
     """Sort each column of (N, C) scores once, for `weighted_auc`."""
     own = np.flatnonzero(positive | negative)
     is_positive = positive[own]
@@ -64,7 +86,7 @@ def rank_columns(scores: Any, positive: Any, negative: Any) -> Ranked:
     return Ranked(rows, does, positive, negative, scores)
 
 
-def _visits(column: Any, order: Any, positive: Any) -> tuple[Any, Any]:
+def _visits(column: Floats, order: Ints, positive: Bools) -> tuple[Ints, Ints]:
     """Return the rows of a column with ties in the order of a pass over it, and what each does."""
     is_positive = positive[order]
     group = np.concatenate([[0], np.cumsum(np.diff(column[order]) != 0)])
@@ -79,7 +101,9 @@ def _visits(column: Any, order: Any, positive: Any) -> tuple[Any, Any]:
     return np.concatenate([order, order[tied]])[again], action[again]
 
 
-def weighted_auc(ranked: Ranked, weights: Any, columns: Any = None, compiled: bool | None = None) -> Any:
+def weighted_auc(
+    ranked: Ranked, weights: Weights, columns: Columns | None = None, compiled: bool | None = None
+) -> Floats:
     """Return (B, C) areas of the columns under each of (B, N) whole weights; NaN where a class has no weight.
 
     `columns` limits it to some; `compiled` is by default whether numba is there.
@@ -99,19 +123,24 @@ def weighted_auc(ranked: Ranked, weights: Any, columns: Any = None, compiled: bo
         if use_numba:
             fits = most < 2**31 and 2 * below.max(initial=0) < 2**15 and block.max(initial=0) < 2**8
             # Narrow whole numbers: more of them are added by one instruction, and stay in the cache.
-            one, sums, totals = (np.uint8, np.int16, np.int32) if fits else (np.float64,) * 3
-            lanes, scratch = np.ascontiguousarray(block.T, dtype=one), np.empty(len(block), dtype=sums)
-            counted = np.empty((len(chosen), len(block)), dtype=totals)
+            kinds: tuple[type[np.number], type[np.number], type[np.number]] = (
+                (np.uint8, np.int16, np.int32) if fits else (np.float64, np.float64, np.float64)
+            )
+            lanes, scratch = (
+                np.ascontiguousarray(block.T, dtype=kinds[0]),
+                np.empty(len(block), dtype=kinds[1]),
+            )
+            counted: Sums = np.empty((len(chosen), len(block)), dtype=kinds[2])
             _compiled()[0](rows, does, lanes, scratch, counted)
         else:
-            exact = block.astype(np.float32 if most < 2**24 else np.float64)
+            exact: Sums = block.astype(np.float32 if most < 2**24 else np.float64)
             counted = (_count_pairs if by_pairs else _count_sorted)(ranked, chosen, exact)
         with np.errstate(invalid="ignore", divide="ignore"):
             np.divide(counted, pairs, out=out[:, begin : begin + size])
     return out.T
 
 
-def auc_of_each(ranked: Ranked, weights: Any, columns: Any) -> Any:
+def auc_of_each(ranked: Ranked, weights: Weights, columns: Ints) -> Floats:
     """Return (B) areas, of another column under each of (B, N) weights."""
     if not has_numba():
         return by_column(lambda rows, column: weighted_auc(ranked, weights[rows], [column])[:, 0], columns)
@@ -126,7 +155,7 @@ def auc_of_each(ranked: Ranked, weights: Any, columns: Any) -> Any:
     return out
 
 
-def by_column(value: Callable[[Any, int], Any], columns: Any) -> Any:
+def by_column(value: Callable[[Ints, int], Floats], columns: Ints) -> Floats:
     """Return one value for each of the columns, asked for those of a column together."""
     out = np.empty(len(columns))
     for column in np.unique(columns):
@@ -143,12 +172,14 @@ def has_numba() -> bool:
 
 
 @cache
-def _compiled() -> tuple[Any, Any]:
+def _compiled() -> tuple[CountAll, CountEach]:
     """Return the kernels: twice the weight of pairs whose positive row is above, of all columns, or of one each."""
     import numba
 
     @numba.njit(cache=True, nogil=True)
-    def count(rows: Any, does: Any, lanes: Any, below: Any, out: Any) -> None:  # pragma: no cover - compiled
+    def count(
+        rows: Ints, does: Ints, lanes: Sums, below: Sums, out: Sums
+    ) -> None:  # pragma: no cover - compiled
         n_lanes = lanes.shape[1]
         for c in range(rows.shape[0]):
             total = out[c]
@@ -172,8 +203,8 @@ def _compiled() -> tuple[Any, Any]:
 
     @numba.njit(cache=True, nogil=True)
     def count_each(
-        rows: Any, does: Any, weights: Any, columns: Any, out: Any
-    ) -> Any:  # pragma: no cover - compiled
+        rows: Ints, does: Ints, weights: Floats, columns: Ints, out: Floats
+    ) -> Floats:  # pragma: no cover - compiled
         for b in range(len(columns)):
             c, own = columns[b], weights[b]
             below = total = 0.0
@@ -193,7 +224,7 @@ def _compiled() -> tuple[Any, Any]:
     return count, count_each
 
 
-def _count_pairs(ranked: Ranked, columns: Any, block: Any) -> Any:
+def _count_pairs(ranked: Ranked, columns: Ints, block: Sums) -> Sums:
     """Do what the kernel does by a matrix of all pairs of a positive and a negative row."""
     positive, negative = np.flatnonzero(ranked.positive), np.flatnonzero(ranked.negative)
     above, below = block[:, positive], block[:, negative]
@@ -205,7 +236,7 @@ def _count_pairs(ranked: Ranked, columns: Any, block: Any) -> Any:
     return out
 
 
-def _count_sorted(ranked: Ranked, columns: Any, block: Any) -> Any:
+def _count_sorted(ranked: Ranked, columns: Ints, block: Sums) -> Sums:
     """Do what the kernel does by running sums over the sorted rows."""
     out = np.empty((len(columns), len(block)), dtype=block.dtype)
     for at, c in enumerate(columns):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from assay.errors import UserError
 from assay.jobs.row import Row
 from assay.results.prediction_matrix import PredictionMatrix
+from assay.typing import JsonObject
 from assay.uncertainty.bbc import bbc, prepare
 from assay.uncertainty.result import Interval, Options
 
@@ -43,7 +43,7 @@ class ModelBound:
         low, high = self.interval.lower, self.interval.upper
         return low is not None and high is not None and low <= self.test_score <= high
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the fields, without the draws; `is_inside` is None where another model predicted."""
         fields = {**asdict(self), "interval": self.interval.to_json()}
         return {**fields, "is_inside": self.is_inside if self.is_same else None}

@@ -13,6 +13,7 @@ from assay.uncertainty.result import Interval, Options, read_off, said_of_spread
 
 __all__ = ["naive_folds", "naive_samples", "tt"]
 
+NO_VALUE = "The metric has no value in any fold: {method} has nothing to go by. Take {other}."
 UNCORRECTED = "The winner was chosen by these very scores: the interval is too good."
 
 
@@ -26,6 +27,8 @@ def naive_folds(search: Search, options: Options, random: np.random.Generator) -
         raise UserError("naive_folds draws folds, and they are not known. Take naive_samples.")
     scores = np.concatenate([matrix[:, search.winner] for matrix in search.by_fold])
     scores = scores[np.isfinite(scores)]
+    if not len(scores):
+        raise UserError(NO_VALUE.format(method="naive_folds", other="naive_samples"))
     n_folds, chance = len(scores), None
     wanted = options.resamples or ("exact" if n_folds <= MOST_EXACT else DRAWS)
     exact = options.weights is None and wanted == "exact"
@@ -72,6 +75,8 @@ def tt(search: Search, options: Options, random: np.random.Generator) -> Interva
         raise UserError("tt compares folds, and they are not known. Take bbc.")
     good = turned(search.metric, np.concatenate(search.by_fold))
     good = good[np.isfinite(good).all(axis=1)]
+    if not len(good):
+        raise UserError(NO_VALUE.format(method="tt", other="bbc"))
     bias = float((good.max(axis=1) - good[:, search.winner]).mean())
     estimate = float(turned(search.metric, good[:, search.winner].mean() - bias))
     said = "tt corrects the estimate; it gives no interval."

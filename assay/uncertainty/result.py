@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil, isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
 from assay.errors import ConfigError
 from assay.metrics.record import Metric
+from assay.typing import Floats, Ints, Json, JsonObject
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "RULES", "TIE", "Interval", "Options", "both_ends", "ends", "first_best", "mean_of", "quantiles", "read_off",
@@ -19,6 +23,7 @@ __all__ = [
 
 Side = Literal["one", "two"]
 Rule = Literal["inverse_ecdf", "reference"]
+Scores = TypeVar("Scores", float, Floats)
 RULES: tuple[Rule, ...] = ("inverse_ecdf", "reference")
 TIE = 1e-12  # scores that differ by less than this share of the best are equal, and the first of them wins
 ROUNDING = 1e-9
@@ -48,8 +53,8 @@ class Options:
     side: Side = "one"
     rule: Rule = "inverse_ecdf"
     resamples: int | Literal["exact"] | None = None
-    weights: Any = None
-    evaluate: Any = None
+    weights: ArrayLike | None = None
+    evaluate: ArrayLike | None = None
     published: bool = False
     few_folds: bool = False
     stratify: bool = False
@@ -111,10 +116,10 @@ class Interval:
     higher_is_better: bool = True
     warnings: tuple[str, ...] = ()
     reliable: bool = True
-    distribution: Any = field(default=None, repr=False)
-    probabilities: Any = field(default=None, repr=False)
+    distribution: Floats | None = field(default=None, repr=False)
+    probabilities: Floats | None = field(default=None, repr=False)
 
-    def to_json(self, distribution: bool = False) -> dict[str, Any]:
+    def to_json(self, distribution: bool = False) -> JsonObject:
         """Return the fields as plain values; the draws, with `distribution`, as lists."""
         fields = asdict(self)
         draws = {name: _plain_draws(fields.pop(name)) for name in ("distribution", "probabilities")}
@@ -126,32 +131,35 @@ class Interval:
         return replace(self, warnings=(*self.warnings, *texts))
 
 
-def _plain_number(value: Any) -> Any:
+def _plain_number(value: Json) -> Json:
     """Return None for a number that JSON cannot write."""
     if isinstance(value, (list, tuple)):
         return [_plain_number(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _plain_draws(values: Any) -> Any:
+def _plain_draws(values: Floats | None) -> Json:
     return None if values is None else _plain_number(np.asarray(values).tolist())
 
 
-def turned(metric: Metric, values: Any) -> Any:
+def turned(metric: Metric, values: Scores) -> Scores:
     """Return values such that higher is better, or the metric's own of such."""
     return values if metric.higher_is_better else -values
 
 
-def first_best(scores: Any) -> Any:
+def first_best(scores: Floats) -> Ints:
     """Return the position of the best along the last axis: of equal ones the first, NaN never."""
     best = np.max(scores, axis=-1, keepdims=True)
     if np.isnan(best).any():  # one NaN makes the maximum NaN
         scores = np.where(np.isnan(scores), -np.inf, scores)
         best = np.max(scores, axis=-1, keepdims=True)
-    return np.argmax(scores >= best - TIE * np.abs(best), axis=-1)
+    positions: Ints = np.argmax(scores >= best - TIE * np.abs(best), axis=-1)
+    return positions
 
 
-def quantiles(values: Any, shares: Sequence[float], rule: Rule, probabilities: Any = None) -> list[float]:
+def quantiles(
+    values: Floats, shares: Sequence[float], rule: Rule, probabilities: Floats | None = None
+) -> list[float]:
     """Return quantiles of draws, or of values with probabilities."""
     if probabilities is not None:
         order = np.argsort(values)
@@ -166,13 +174,15 @@ def quantiles(values: Any, shares: Sequence[float], rule: Rule, probabilities: A
     return [float(ranked[min(max(one, 0), len(ranked) - 1)]) for one in at]
 
 
-def read_off(metric: Metric, values: Any, options: Options, probabilities: Any = None) -> tuple[float, float]:
+def read_off(
+    metric: Metric, values: Floats, options: Options, probabilities: Floats | None = None
+) -> tuple[float, float]:
     """Return the ends of the interval of a distribution, in the metric's own units, the lower first."""
     return ends(metric, *both_ends(metric, values, options, probabilities), options)
 
 
 def both_ends(
-    metric: Metric, values: Any, options: Options, probabilities: Any = None
+    metric: Metric, values: Floats, options: Options, probabilities: Floats | None = None
 ) -> tuple[float, float]:
     """Return the quantiles at both tails, turned to higher is better: the worst, the best."""
     found = quantiles(values, (options.tail, 1 - options.tail), options.rule, probabilities)
@@ -180,12 +190,12 @@ def both_ends(
     return float(turned(metric, worst)), float(turned(metric, best))
 
 
-def mean_of(values: Any, probabilities: Any = None) -> float:
+def mean_of(values: Floats, probabilities: Floats | None = None) -> float:
     """Return the mean of draws, which rounding never puts beyond them."""
     return float(np.clip(np.average(values, weights=probabilities), values.min(), values.max()))
 
 
-def said_of_spread(metric: Metric, values: Any, probabilities: Any = None) -> tuple[str, ...]:
+def said_of_spread(metric: Metric, values: Floats, probabilities: Floats | None = None) -> tuple[str, ...]:
     """Return a warning where the draws say little: all gave one value, or most gave the metric's best one."""
     if np.ptp(values) <= TIE * np.abs(values).max():
         return (

@@ -7,15 +7,20 @@ area under the ROC curve of two classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import isnan, nan, sqrt
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.errors import UserError
+from assay.typing import Bools, Floats, Ints
 from assay.uncertainty.bbc import Search
 from assay.uncertainty.kernels import rank_columns, weighted_auc
 from assay.uncertainty.result import Interval, Options, ends, first_best
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["Judged", "delong", "delong_10p", "hanley_mcneil", "hanley_mcneil_10p", "judge", "sidak"]
 
@@ -40,21 +45,21 @@ class Judged:
         n_rows: of the whole.
     """
 
-    positive: Any
-    scores: Any
-    chosen_by: Any
+    positive: Bools
+    scores: Floats
+    chosen_by: Floats
     best: int
-    top: Any
+    top: Ints
     final: int
-    areas: Any
-    swapped: Any
+    areas: Floats
+    swapped: Bools
     n_rows: int
 
 
 def judge(search: Search, options: Options, random: np.random.Generator) -> Judged:
     """Split the rows, choose on one part and judge on the other."""
-    data = search.data
-    if search.metric.name != "auc" or search.scorers[0].strata.max() > 1:
+    data, truth = search.data, search.scorers[0].strata
+    if search.metric.name != "auc" or truth is None or truth.max() > 1:
         raise UserError(
             "This method is of the area under the ROC curve of two classes (--metric auc). Take bbc."
         )
@@ -64,7 +69,7 @@ def judge(search: Search, options: Options, random: np.random.Generator) -> Judg
         raise UserError("This method is for one cross-validation, not for repeats of it. Take bbc.")
     if data.groups is not None:
         raise UserError("This method splits rows one by one, and groups belong together. Take bbc.")
-    truth, folds, values = search.scorers[0].strata, data.folds[0], data.values[0]
+    folds, values = data.folds[0], data.values[0]
     scores = values if values.ndim == 2 else values[:, :, 1]
     keep = (
         _given_split(options.evaluate, truth, folds)
@@ -82,11 +87,11 @@ def judge(search: Search, options: Options, random: np.random.Generator) -> Judg
     return Judged(truth[keep] == 1, scores[keep], chosen_by, best, top, final, areas, swapped, data.n_rows)
 
 
-def _learning_folds(keep: Any, folds: Any) -> list[Any]:
+def _learning_folds(keep: Bools, folds: Ints) -> list[Ints]:
     return [np.flatnonzero(~keep & (folds == k)) for k in range(int(folds.max()) + 1)]
 
 
-def _areas(scores: Any, positive: Any, turn: bool) -> tuple[Any, Any]:
+def _areas(scores: Floats, positive: Bools, turn: bool) -> tuple[Floats, Bools]:
     """Return (C) areas, and which were turned: with `turn` where the medians of the classes are the other way round."""
     areas = weighted_auc(
         rank_columns(scores, positive, ~positive), np.ones((1, len(scores)), dtype=np.uint8)
@@ -97,12 +102,12 @@ def _areas(scores: Any, positive: Any, turn: bool) -> tuple[Any, Any]:
     return np.where(swapped, 1 - areas, areas), swapped
 
 
-def _can_judge(keep: Any, truth: Any, folds: Any) -> bool:
+def _can_judge(keep: Bools, truth: Ints, folds: Ints) -> bool:
     parts = [*_learning_folds(keep, folds), np.flatnonzero(keep)]
     return all(len(own) and 0 < truth[own].sum() < len(own) for own in parts)
 
 
-def _split(truth: Any, folds: Any, random: np.random.Generator) -> Any:
+def _split(truth: Ints, folds: Ints, random: np.random.Generator) -> Bools:
     n = len(truth)
     for _ in range(TRIES):
         keep = np.ones(n, dtype=bool)
@@ -115,7 +120,7 @@ def _split(truth: Any, folds: Any, random: np.random.Generator) -> Any:
     )
 
 
-def _given_split(given: Any, truth: Any, folds: Any) -> Any:
+def _given_split(given: ArrayLike, truth: Ints, folds: Ints) -> Bools:
     keep = np.asarray(given, dtype=bool)
     if keep.shape != truth.shape:
         raise UserError(f"The split is of {keep.shape} rows, the predictions of {truth.shape}.")
@@ -167,16 +172,16 @@ def _normal(
     from scipy.stats import norm
 
     area = float(judged.areas[model])
-    told: dict[str, Any] = {"estimate": area, "winner": model, "exact": True}
+    tell = partial(search.tell, method, options, estimate=area, winner=model, exact=True)
     if isnan(variance):
         few = "infeasible: one of the classes has a single row among those of the evaluation. Take bbc."
-        return search.tell(method, options, warnings=(few,), **told)
+        return tell(warnings=(few,))
     reach = float(norm.isf(level)) * sqrt(variance)
     low, high = ends(search.metric, area - reach, area + reach, options)
     said = (
         () if variance else (f"The area is {area:g} and its variance estimated as 0: the bound is no bound.",)
     )
-    return search.tell(method, options, lower=low, upper=high, doubts=said, **told)
+    return tell(lower=low, upper=high, doubts=said)
 
 
 def _delong_variance(judged: Judged, model: int) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from assay.errors import UserError
 from assay.metrics.record import FailedMetric, Metric
 from assay.metrics.scoring import score
+from assay.typing import Array, Bools, Floats, Ints
+from assay.uncertainty.kernels import Columns, Weights
 from assay.uncertainty.sums import labels_of
 
 __all__ = ["Concordance", "Generic"]
@@ -22,12 +23,12 @@ class Concordance:
     """Harrell's c: of the pairs whose order is known, the share that the prediction puts right; ties count half."""
 
     metric: Metric
-    strata: Any
-    time: Any
-    event: Any
-    values: Any
+    strata: None
+    time: Floats
+    event: Bools
+    values: Floats
 
-    def weighted(self, weights: Any, columns: Any = None) -> Any:
+    def weighted(self, weights: Weights, columns: Columns | None = None) -> Floats:
         """Return (B, C) values under (B, N) weights."""
         values = self.values if columns is None else self.values[:, columns]
         block = np.asarray(weights, dtype=float)
@@ -51,12 +52,12 @@ class Generic:
     """A metric that only its function knows: one call for each weighting and configuration."""
 
     metric: Metric
-    strata: Any
-    truth: Any
-    values: Any
+    strata: Ints | None
+    truth: Array
+    values: Floats
     n_classes: int
 
-    def weighted(self, weights: Any, columns: Any = None) -> Any:
+    def weighted(self, weights: Weights, columns: Columns | None = None) -> Floats:
         """Return (B, C) values under (B, N) weights."""
         values = self.values if columns is None else self.values[:, columns]
         out = np.full((len(weights), values.shape[1]), np.nan)
@@ -66,15 +67,16 @@ class Generic:
                 out[b, c] = self._value(rows, values[:, c]) if len(rows) else np.nan
         return out
 
-    def _value(self, rows: Any, own: Any) -> float:
-        said: dict[str, Any] = {"values": own[rows]}
-        if self.metric.needs == "labels":
-            said = {"labels": labels_of(own[rows][:, None])[:, 0], "classes": self.n_classes}
-        elif self.metric.needs == "probabilities":
-            both = own if own.ndim == 2 else np.column_stack([1 - own, own])
-            said = {"probabilities": both[rows]}
+    def _value(self, rows: Ints, column: Floats) -> float:
+        truth, drawn = self.truth[rows], column[rows]
         try:
-            return score(self.metric, self.truth[rows], **said)
+            if self.metric.needs == "labels":
+                labels = labels_of(drawn[:, None])[:, 0]
+                return score(self.metric, truth, labels=labels, classes=self.n_classes)
+            if self.metric.needs == "probabilities":
+                both = drawn if drawn.ndim == 2 else np.column_stack([1 - drawn, drawn])
+                return score(self.metric, truth, probabilities=both)
+            return score(self.metric, truth, values=drawn)
         except FailedMetric:  # a mistake in it is not a property of these rows
             raise
         except UserError:  # it has no value for these rows

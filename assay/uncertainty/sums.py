@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from assay.errors import DataError
 from assay.metrics.record import Metric
+from assay.typing import Array, Floats, Ints
+from assay.uncertainty.kernels import Columns, Weights
 
 __all__ = ["Sums", "labels_of", "make_sums"]
 
@@ -17,11 +19,15 @@ BLOCK = 256  # weightings that are turned into floats together
 EPS = np.finfo(float).eps
 
 # (N, C) or (N, 1) parts, and what makes a metric of their weighted sums; the first sum is that of the weights alone.
-Recipe = tuple[tuple[Any, ...], Callable[[list[Any]], Any]]
-Maker = Callable[[Any, Any, int], Recipe]
+Combine: TypeAlias = "Callable[[list[Floats]], Floats]"
+Recipe: TypeAlias = "tuple[tuple[Floats, ...], Combine]"
+# Of the truth (codes of classes, or values), the predictions and the number of classes.
+Maker: TypeAlias = "Callable[[Array, Floats, int], Recipe]"
 
 
-def make_sums(metric: Metric, strata: Any, truth: Any, values: Any, n_classes: int) -> Sums | None:
+def make_sums(
+    metric: Metric, strata: Ints | None, truth: Array, values: Floats, n_classes: int
+) -> Sums | None:
     """Prepare a metric; None where it does not follow from sums."""
     make = _MAKERS.get(metric.name)
     if metric.name.startswith("pinball"):
@@ -29,12 +35,12 @@ def make_sums(metric: Metric, strata: Any, truth: Any, values: Any, n_classes: i
     return None if make is None else Sums(metric, strata, *make(truth, values, n_classes))
 
 
-def labels_of(values: Any) -> Any:
+def labels_of(values: Floats) -> Ints:
     """Return (N, C) predicted codes; of equal probabilities the first class."""
     return (values > 0.5).astype(np.int64) if values.ndim == 2 else values.argmax(axis=2)
 
 
-def _of_truth(truth: Any, values: Any) -> Any:
+def _of_truth(truth: Array, values: Floats) -> Floats:
     """Return (N, C) probabilities of the true class, rows made to sum to one."""
     if values.ndim == 2:
         return np.where(truth[:, None] == 1, values, 1.0 - values)
@@ -48,11 +54,11 @@ class Sums:
     """A metric that follows from weighted sums over rows: `parts` are (N, C) or (N, 1), `combine` their function."""
 
     metric: Metric
-    strata: Any
-    parts: tuple[Any, ...]
-    combine: Callable[[list[Any]], Any]
+    strata: Ints | None
+    parts: tuple[Floats, ...]
+    combine: Combine
 
-    def weighted(self, weights: Any, columns: Any = None) -> Any:
+    def weighted(self, weights: Weights, columns: Columns | None = None) -> Floats:
         """Return (B, C) values under (B, N) weights."""
         own = [p if columns is None or p.shape[1] == 1 else p[:, columns] for p in self.parts]
         out = []
@@ -63,47 +69,48 @@ class Sums:
         return np.concatenate(out)
 
 
-def _mean_of(make: Callable[[Any, Any], Any], root: bool = False) -> Maker:
-    def prepare(truth: Any, values: Any, n_classes: int) -> Recipe:
+def _mean_of(make: Callable[[Array, Floats], Floats], root: bool = False) -> Maker:
+    def prepare(truth: Array, values: Floats, n_classes: int) -> Recipe:
         return (make(truth, values),), (lambda sums: np.sqrt(_mean(sums))) if root else _mean
 
     return prepare
 
 
-def _mean(sums: list[Any]) -> Any:
+def _mean(sums: list[Floats]) -> Floats:
     return sums[1] / sums[0]
 
 
 def _pinball(level: float) -> Maker:
-    def cost(truth: Any, values: Any) -> Any:
+    def cost(truth: Array, values: Floats) -> Floats:
         short = truth[:, None] - values
         return np.maximum(level * short, (level - 1.0) * short)
 
     return _mean_of(cost)
 
 
-def _brier(truth: Any, values: Any) -> Any:
+def _brier(truth: Array, values: Floats) -> Floats:
     if values.ndim == 2:
-        return (values - (truth == 1)[:, None]) ** 2
+        squares: Floats = (values - (truth == 1)[:, None]) ** 2
+        return squares
     hit = np.arange(values.shape[2]) == truth[:, None]
-    total = ((values - hit[:, None, :]) ** 2).sum(axis=2)
+    total: Floats = ((values - hit[:, None, :]) ** 2).sum(axis=2)
     return total / 2 if values.shape[2] == 2 else total
 
 
-def _logs(truth: Any, values: Any) -> Any:
+def _logs(truth: Array, values: Floats) -> Floats:
     if values.min() <= -1 or truth.min() <= -1:
         raise DataError("The logarithmic error is undefined for values of -1 or less.")
     return (np.log1p(truth)[:, None] - np.log1p(values)) ** 2
 
 
-def _recalls(reduce: Callable[[Any], Any]) -> Maker:
+def _recalls(reduce: Callable[[Floats], Floats]) -> Maker:
     """Prepare a function of the classes' recalls (classes, B, C); classes without weight are NaN."""
 
-    def prepare(truth: Any, values: Any, n_classes: int) -> Recipe:
+    def prepare(truth: Array, values: Floats, n_classes: int) -> Recipe:
         hit = labels_of(values) == truth[:, None]
         masks = [(truth == k)[:, None].astype(float) for k in range(n_classes)]
 
-        def combine(sums: list[Any]) -> Any:
+        def combine(sums: list[Floats]) -> Floats:
             return reduce(np.stack(sums[1 + n_classes :]) / np.stack(sums[1 : 1 + n_classes]))
 
         return (*masks, *(hit * mask for mask in masks)), combine
@@ -111,49 +118,64 @@ def _recalls(reduce: Callable[[Any], Any]) -> Maker:
     return prepare
 
 
+def _mean_known(each: Floats) -> Floats:
+    """Return the mean over the classes that have weight; NaN where none has."""
+    known = ~np.isnan(each)
+    mean: Floats = np.where(known, each, 0.0).sum(axis=0) / known.sum(axis=0)
+    return mean
+
+
+def _largest_known(each: Floats) -> Floats:
+    """Return the largest over the classes that have weight; NaN where none has."""
+    largest: Floats = np.fmax.reduce(each, axis=0)
+    return largest
+
+
 def _f_beta(beta: float) -> Maker:
-    def prepare(truth: Any, values: Any, n_classes: int) -> Recipe:
+    def prepare(truth: Array, values: Floats, n_classes: int) -> Recipe:
         said = labels_of(values)
         wanted = [1] if n_classes == 2 else list(range(n_classes))
         real = [(truth == k)[:, None].astype(float) for k in wanted]
         given = [(said == k).astype(float) for k in wanted]
         hits = [a * b for a, b in zip(real, given, strict=True)]
 
-        def combine(sums: list[Any]) -> Any:
+        def combine(sums: list[Floats]) -> Floats:
             n = len(wanted)
             support, predicted, right = (np.stack(sums[1 + i * n : 1 + (i + 1) * n]) for i in range(3))
             size = beta**2 * support + predicted
             each = np.where(size > 0, (1 + beta**2) * right / np.where(size > 0, size, 1), 0.0)
             if n == 1:
                 return np.where(size[0] > 0, each[0], np.nan)
-            return (each * support).sum(axis=0) / support.sum(axis=0)
+            mean: Floats = (each * support).sum(axis=0) / support.sum(axis=0)
+            return mean
 
         return (*real, *given, *hits), combine
 
     return prepare
 
 
-def _mcc(truth: Any, values: Any, n_classes: int) -> Recipe:
+def _mcc(truth: Array, values: Floats, n_classes: int) -> Recipe:
     said = labels_of(values)
     real = [(truth == k)[:, None].astype(float) for k in range(n_classes)]
     given = [(said == k).astype(float) for k in range(n_classes)]
     hit = (said == truth[:, None]).astype(float)
 
-    def combine(sums: list[Any]) -> Any:
+    def combine(sums: list[Floats]) -> Floats:
         total, right = sums[0], sums[1]
         t, p = np.stack(sums[2 : 2 + n_classes]), np.stack(sums[2 + n_classes :])
         above = right * total - (t * p).sum(axis=0)
         below = np.sqrt((total**2 - (p**2).sum(axis=0)) * (total**2 - (t**2).sum(axis=0)))
-        return np.where(below > 0, above / np.where(below > 0, below, 1), 0.0)
+        value = np.where(below > 0, above / np.where(below > 0, below, 1), 0.0)
+        return np.where(total > 0, value, np.nan)
 
     return (hit, *real, *given), combine
 
 
-def _r2(truth: Any, values: Any, n_classes: int) -> Recipe:
+def _r2(truth: Array, values: Floats, n_classes: int) -> Recipe:
     # Around the mean: the sum of squares minus a square would lose digits otherwise.
     centred = (truth - truth.mean())[:, None]
 
-    def combine(sums: list[Any]) -> Any:
+    def combine(sums: list[Floats]) -> Floats:
         total, errors, first, second = sums
         spread = second - first**2 / total
         floor = 1e-12 * np.abs(second)
@@ -171,9 +193,9 @@ _MAKERS: dict[str, Maker] = {
     "mae": _mean_of(lambda truth, values: np.abs(truth[:, None] - values)),
     "msle": _mean_of(_logs),
     "rmsle": _mean_of(_logs, root=True),
-    "balacc": _recalls(lambda each: np.nanmean(each, axis=0)),
-    "mean_pce": _recalls(lambda each: np.nanmean(1 - each, axis=0)),
-    "max_pce": _recalls(lambda each: np.nanmax(1 - each, axis=0)),
+    "balacc": _recalls(_mean_known),
+    "mean_pce": _recalls(lambda each: _mean_known(1 - each)),
+    "max_pce": _recalls(lambda each: _largest_known(1 - each)),
     "f1": _f_beta(1.0),
     "f2": _f_beta(2.0),
     "f05": _f_beta(0.5),

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.errors import UserError
+from assay.typing import Bools, Floats, Ints
 from assay.uncertainty.bbc import Search
 from assay.uncertainty.draws import check_counts, draw_within
 from assay.uncertainty.kernels import rank_columns, weighted_auc
 from assay.uncertainty.result import TIE, Interval, Options, ends
 from assay.uncertainty.single_model import Judged, judge, sidak
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["mabt", "tilting", "tilting_10p"]
 
@@ -35,9 +39,9 @@ class _Drawn:
     `of_best`: the model was the best of them, and the level is that of the best.
     """
 
-    weights: Any
-    areas: Any
-    observed: Any
+    weights: Ints
+    areas: Floats
+    observed: Floats
     of_best: bool = False
 
 
@@ -64,7 +68,7 @@ def mabt(search: Search, options: Options, random: np.random.Generator) -> Inter
     return _tilted("mabt", search, judged, judged.final, options, drawn, options.tail)
 
 
-def _draw(judged: Judged, models: Any, options: Options, random: np.random.Generator) -> _Drawn:
+def _draw(judged: Judged, models: Ints, options: Options, random: np.random.Generator) -> _Drawn:
     positive = judged.positive
     if options.resamples == "exact":
         raise UserError("All draws of rows cannot be listed: give a number of resamples.")
@@ -79,7 +83,7 @@ def _draw(judged: Judged, models: Any, options: Options, random: np.random.Gener
     return _Drawn(weights, areas, judged.areas[models])
 
 
-def _given(weights: Any, positive: Any) -> Any:
+def _given(weights: ArrayLike, positive: Bools) -> Ints:
     given = check_counts(weights, len(positive), "rows of the evaluation")
     for own in (positive, ~positive):
         if (given[:, own].sum(axis=1) != own.sum()).any():
@@ -89,7 +93,7 @@ def _given(weights: Any, positive: Any) -> Any:
     return given
 
 
-def _turned_up(areas: Any, scores: Any, positive: Any, weights: Any) -> Any:
+def _turned_up(areas: Floats, scores: Floats, positive: Bools, weights: Ints) -> Floats:
     """Return areas as the published code has them: turned where the medians of a sample say so."""
     medians = []
     for own in (positive, ~positive):
@@ -131,7 +135,7 @@ def _reason(drawn: _Drawn, own: int, level: float) -> str:
     return "infeasible: no tilt of the weights makes what was observed improbable enough. Take bbc."
 
 
-def _influence(weights: Any, areas: Any, judged: Judged, model: int) -> Any:
+def _influence(weights: Ints, areas: Floats, judged: Judged, model: int) -> Floats:
     """Return how much each row moves the area: by regression of areas on how often each row was drawn.
 
     With fewer than two draws a row, regression has nothing to go by: then it is the row's own share in the area.
@@ -154,7 +158,9 @@ def _influence(weights: Any, areas: Any, judged: Judged, model: int) -> Any:
     return found
 
 
-def _bound(drawn: _Drawn, own: int, influence: Any, judged: Judged, model: int, level: float) -> float | None:
+def _bound(
+    drawn: _Drawn, own: int, influence: Floats, judged: Judged, model: int, level: float
+) -> float | None:
     """Return the area under the weights that make the observed one just improbable enough, or None."""
     probability = _improbability(drawn, own, influence)
     step = 0.1 if drawn.of_best else 1.0
@@ -169,16 +175,17 @@ def _bound(drawn: _Drawn, own: int, influence: Any, judged: Judged, model: int, 
     return 1 - area if judged.swapped[model] else area
 
 
-def _improbability(drawn: _Drawn, own: int, influence: Any) -> Callable[[float], float]:
+def _improbability(drawn: _Drawn, own: int, influence: Floats) -> Callable[[float], float]:
     """Return the function of τ that says how probable an area as high as the observed one is under the tilt."""
     tilt = drawn.weights @ influence
     n = drawn.weights.shape[1]
     areas, observed = drawn.areas[:, own], drawn.observed[own]
 
-    def log_weights(tau: float) -> Any:
+    def log_weights(tau: float) -> Floats:
         """Return the logarithm of each sample's probability under the tilt, relative to the plain one."""
         own = tau * influence
-        return tau * tilt - n * (np.log(np.exp(own - own.max()).mean()) + own.max())
+        log: Floats = tau * tilt - n * (np.log(np.exp(own - own.max()).mean()) + own.max())
+        return log
 
     if not drawn.of_best:
         counts = (areas > observed + TIE) + 0.5 * (np.abs(areas - observed) <= TIE)
@@ -200,11 +207,12 @@ def _improbability(drawn: _Drawn, own: int, influence: Any) -> Callable[[float],
     return of_best
 
 
-def _ranks(areas: Any) -> Any:
+def _ranks(areas: Floats) -> Floats:
     """Return ranks within each column over one more than their number; of equal ones the highest."""
     from scipy.stats import rankdata
 
-    return rankdata(areas, method="max", axis=0) / (len(areas) + 1)
+    ranks: Floats = rankdata(areas, method="max", axis=0)
+    return ranks / (len(areas) + 1)
 
 
 def _root(probability: Callable[[float], float], level: float, step: float) -> float | None:
@@ -214,7 +222,7 @@ def _root(probability: Callable[[float], float], level: float, step: float) -> f
         tau -= step
         if tau < FARTHEST - PRECISE:
             return None
-    if not (probability(tau) < level / 2 and probability(0.0) > 2 * level):
+    if not (probability(tau) <= level / 2 and probability(0.0) > 2 * level):
         return None
     low, high = tau, 0.0
     while high - low > PRECISE:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import assay
 from assay.data.digest import digest_splits, digest_table
 from assay.data.formats import read_table_file
 from assay.data.infer import infer_table
@@ -20,7 +21,6 @@ from assay.data.table import Table
 from assay.data.task import Column, TaskRequest
 from assay.settings import Settings
 
-ROOT = Path(__file__).parents[2]
 CSV = "x,day,who,flag\n0.1,2024-02-29,Ann,true\n1e-5,2024-03-01 10:00:00+02:00,Bob,false\n,,?,true\n-0.0,NA,ann,\n"
 
 
@@ -160,7 +160,11 @@ print(pandas.__version__.split(".")[0], pyarrow.__version__.split(".")[0], file=
 
 
 def run_digests(python: Path | str, folder: Path, cache: str) -> tuple[str, str]:
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
+    alone = folder / "alone"  # the package without its neighbours, which would hide the other versions
+    alone.mkdir(exist_ok=True)
+    if not (alone / "assay").exists():
+        (alone / "assay").symlink_to(Path(assay.__file__).parent)
+    environment = {"PYTHONPATH": str(alone), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
     command = [str(python), "-c", OTHER_VERSIONS, str(folder), cache]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr

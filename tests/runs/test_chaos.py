@@ -17,9 +17,13 @@ def test_nothing_is_lost_and_nothing_runs_twice_when_somebody_is_killed(
 ) -> None:
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("ASSAY_STATE", str(tmp_path / "state"))
-    played = play(100 + seed, tmp_path / "store")
-    assert not played.problems
-    assert played.kills > 0
+    # On a fast machine all jobs may be done before the moment comes: then that round says nothing.
+    for tried in range(4):
+        played = play(100 + seed + 30 * tried, tmp_path / f"store-{tried}")
+        assert not played.problems
+        if played.kills:
+            return
+    pytest.fail("nobody was killed in four rounds")
 
 
 @pytest.mark.parametrize("seed", [1, 2])

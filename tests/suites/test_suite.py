@@ -202,7 +202,7 @@ def test_suite_of_a_package_is_found_by_its_entry_point(
 
     monkeypatch.setattr("assay.suites.find.entry_point_names", lambda kind: {"theirs": Point()})
     assert find_suite("theirs", settings).name == "their"
-    assert find_suite("theirs/one", settings).tasks == (TaskRequest("theirs/one", name="one"),)
+    assert find_suite("theirs/one", settings).tasks == (TaskRequest("theirs/one"),), "its source names it"
     assert "theirs" in list_suites()
 
 

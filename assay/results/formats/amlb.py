@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.jobs.row import Row
 
@@ -39,7 +38,7 @@ def write_amlb(path: Path, rows: Sequence[Row]) -> None:
         writer.writerows(records)
 
 
-def amlb_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def amlb_rows(rows: Sequence[Row]) -> list[dict[str, object]]:
     """Return one record per job in AMLB's terms: `result` is higher-is-better, its metric `neg_x` if need be."""
     folds = {row.task: 0 for row in rows}
     for row in rows:
@@ -47,11 +46,11 @@ def amlb_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return [_record(row, folds[row.task]) for row in rows]
 
 
-def _record(row: Row, n_folds: int) -> dict[str, Any]:
+def _record(row: Row, n_folds: int) -> dict[str, object]:
     higher = row.higher_is_better[row.metric]
     failed = row.status != "ok"
     score = row.score
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "id": row.task_id.replace("openml/t/", "openml.org/t/"),
         "task": row.task,
         "framework": NAMES.get(row.framework, row.framework),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.typing import Frame
 
 __all__ = ["COLUMNS", "bencheval_table"]
 
@@ -11,7 +14,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def bencheval_table(table: Any) -> Any:
+def bencheval_table(table: Frame) -> Frame:
     """Return rows of the scores table, one metric per job, in bencheval's terms.
 
     Errors are low when they are good: what should be high is taken from 1 (auc, acc, r2 …). Jobs without a score are

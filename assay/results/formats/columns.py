@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.errors import DataError
+
+if TYPE_CHECKING:
+    from assay.typing import Bools, Frame, Series
 
 __all__ = [
     "budget_of", "budgets", "cores_of", "folds", "is_higher", "numbers",
@@ -15,7 +18,7 @@ __all__ = [
 SECONDS = {"h": 3600, "m": 60, "s": 1}
 
 
-def folds(frame: Any) -> Any:
+def folds(frame: Frame) -> Series:
     """Return the folds as integers; raises DataError with the first that is none."""
     import pandas as pd
 
@@ -27,7 +30,7 @@ def folds(frame: Any) -> Any:
     return found.astype("int64")
 
 
-def texts(frame: Any, name: str) -> Any:
+def texts(frame: Frame, name: str) -> Series:
     """Return a column as texts; empty ones where a cell, or the column, is missing."""
     import pandas as pd
 
@@ -36,7 +39,7 @@ def texts(frame: Any, name: str) -> Any:
     return frame[name].astype(object).fillna("").astype(str)
 
 
-def numbers(frame: Any, name: str) -> Any:
+def numbers(frame: Frame, name: str) -> Series:
     """Return a column as numbers; NaN where a cell, or the column, is missing. Other texts are an error."""
     import pandas as pd
 
@@ -53,7 +56,7 @@ def numbers(frame: Any, name: str) -> Any:
     return found
 
 
-def is_higher(metrics: Any, otherwise: Any) -> Any:
+def is_higher(metrics: Series, otherwise: Bools | bool) -> Bools:
     """Return the direction of metrics we know; AMLB negates what should be low, but not in columns of its own."""
     import numpy as np
 
@@ -69,7 +72,7 @@ def budget_of(constraint: str) -> float:
     return float(found[1]) * SECONDS[found[2]] if found else float("nan")
 
 
-def budgets(frame: Any) -> Any:
+def budgets(frame: Frame) -> Series:
     """Return the column `budget` as names of constraints; a plain number is seconds."""
     return texts(frame, "budget").str.replace(r"^(\d+)(?:\.0+)?$", r"\1s", regex=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from assay.errors import DataError
 from assay.results.formats.columns import (
@@ -25,9 +25,14 @@ from assay.results.roles import role_by_name, role_in_scores
 from assay.results.scored import Scores
 from assay.results.scores import COLUMNS, check_scores
 
+if TYPE_CHECKING:
+    from assay.typing import Bools, Frame, Series
+
 __all__ = ["read_scores"]
 
-Read = tuple[Any, Any, tuple[str, ...]]  # the scores table, the properties of its tasks, and notes
+Read: TypeAlias = (
+    "tuple[Frame, Frame, tuple[str, ...]]"  # the scores table, the properties of its tasks, and notes
+)
 
 META_LEARNING = {
     "autosklearn": "marked",
@@ -94,27 +99,27 @@ def read_scores(path: Path) -> Scores:
     return Scores(table, properties, origin, _inference(frame), (*notes, *again))
 
 
-def _amlb(frame: Any, path: Path) -> Read:
+def _amlb(frame: Frame, path: Path) -> Read:
     base, notes = amlb_base(frame, path.name)
     kept = frame.loc[base.index]
     base["row_s"] = _seconds_per_row(kept)
     return _complete(_with_other_metrics(base, kept)), _no_properties(base), notes
 
 
-def _batches(frame: Any) -> dict[int, Any]:
+def _batches(frame: Frame) -> dict[int, Series]:
     """Return the seconds of each batch size that AMLB timed, largest size last."""
     found = {match[1]: name for name in frame.columns if (match := BATCH.fullmatch(str(name)))}
     return {int(size): numbers(frame, found[size]) for size in sorted(found, key=int)}
 
 
-def _seconds_per_row(frame: Any) -> Any:
+def _seconds_per_row(frame: Frame) -> Series:
     out = numbers(frame, "")
     for size, seconds in _batches(frame).items():
         out = (seconds / size).fillna(out)
     return out
 
 
-def _inference(frame: Any) -> Any:
+def _inference(frame: Frame) -> Frame | None:
     import pandas as pd
 
     parts = [
@@ -124,7 +129,7 @@ def _inference(frame: Any) -> Any:
     return pd.concat(parts).dropna() if parts else None
 
 
-def _with_other_metrics(base: Any, frame: Any) -> Any:
+def _with_other_metrics(base: Frame, frame: Frame) -> Frame:
     """Add a row for every other metric that the table has a column for, also of jobs that failed on such a task."""
     import pandas as pd
 
@@ -143,7 +148,7 @@ def _with_other_metrics(base: Any, frame: Any) -> Any:
     return pd.concat(parts, ignore_index=True)
 
 
-def _ours(frame: Any, path: Path) -> Read:
+def _ours(frame: Frame, path: Path) -> Read:
 
     table = frame.copy()
     table["value"] = numbers(table, "value")
@@ -157,7 +162,7 @@ def _ours(frame: Any, path: Path) -> Read:
     return _complete(table), _no_properties(table), ()
 
 
-def _bencheval(frame: Any, path: Path) -> Read:
+def _bencheval(frame: Frame, path: Path) -> Read:
     import pandas as pd
 
     value = numbers(frame, "metric_error")
@@ -184,11 +189,11 @@ def _bencheval(frame: Any, path: Path) -> Read:
     return _complete(table), _no_properties(table), ()
 
 
-def _long(frame: Any, path: Path) -> Read:
+def _long(frame: Frame, path: Path) -> Read:
     import pandas as pd
 
     value = numbers(frame, "score")
-    higher = is_higher(texts(frame, "metric"), True)
+    higher: Bools | Series = is_higher(texts(frame, "metric"), True)
     if "higher_is_better" in frame:
         higher = frame["higher_is_better"].astype(str).str.lower().isin(["true", "1", "1.0"])
     task_id = next((name for name in ("task_id", "tid") if name in frame), "")
@@ -219,12 +224,12 @@ def _long(frame: Any, path: Path) -> Read:
     return _complete(table), first.reset_index(drop=True), ()
 
 
-def _complete(table: Any) -> Any:
+def _complete(table: Frame) -> Frame:
     """Return the table with all documented columns: what is not known is empty."""
     import pandas as pd
 
     table = table.copy()
-    defaults: Mapping[str, Any] = {
+    defaults: Mapping[str, str | int | bool] = {
         "key": "", "attempt": 0, "version": "", "params": "", "task_id": "", "task_digest": "", "type": "",
         "repeat": 0, "fold": 0, "constraint": "", "seed": 0, "status": "ok", "message": "", "optimised": True,
         "constant_predictions": False,
@@ -254,7 +259,7 @@ def _complete(table: Any) -> Any:
     return table[list(COLUMNS)]
 
 
-def _without_duplicates(table: Any) -> tuple[Any, tuple[str, ...]]:
+def _without_duplicates(table: Frame) -> tuple[Frame, tuple[str, ...]]:
     """Keep the last row of a fold: a job that was run again."""
     ours = table["origin"].astype(object).eq("assay")
     again = table[JOB].assign(seed=table["seed"].where(ours, 0)).duplicated(keep="last")
@@ -265,6 +270,6 @@ def _without_duplicates(table: Any) -> tuple[Any, tuple[str, ...]]:
     return table[~again].reset_index(drop=True), (note,)
 
 
-def _no_properties(table: Any) -> Any:
+def _no_properties(table: Frame) -> Frame:
     table = table if "task_id" in table else table.assign(task_id="")
     return table[["task", "task_id"]].drop_duplicates().reset_index(drop=True)

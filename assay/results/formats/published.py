@@ -11,12 +11,15 @@ import ast
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from assay.errors import DataError
 from assay.results.formats.columns import budget_of, budgets, folds, is_higher, numbers, texts
 from assay.results.formats.failure_texts import read_failure
 from assay.results.scores import base_constraint, folded
+
+if TYPE_CHECKING:
+    from assay.typing import Frame, Series
 
 __all__ = ["COLUMNS", "amlb_base"]
 
@@ -26,7 +29,7 @@ LONGEST = 10_000  # characters of params that are read
 ORDER = ("auc", "logloss", "rmse", "mae", "r2", "balacc", "acc")  # of equal columns, the one AMLB optimises
 
 
-def amlb_base(frame: Any, file_name: str = "") -> tuple[Any, tuple[str, ...]]:
+def amlb_base(frame: Frame, file_name: str = "") -> tuple[Frame, tuple[str, ...]]:
     """Return one row per job with the metric that was optimised, and notes on what was merged or left out.
 
     The index is that of the frame. `file_name` may tell the constraint where no column does.
@@ -83,7 +86,7 @@ def amlb_base(frame: Any, file_name: str = "") -> tuple[Any, tuple[str, ...]]:
 # --- metric and type -------------------------------------------------------------------------------------
 
 
-def _metrics(frame: Any) -> Any:
+def _metrics(frame: Frame) -> Series:
     """Return what was optimised, as AMLB names it today: with `neg_` where the result is the negated metric."""
     written = texts(frame, "metric")
     missing = written.eq("")
@@ -96,7 +99,7 @@ def _metrics(frame: Any) -> Any:
     return written.where(~missing, frame["task"].map(by_task))
 
 
-def _metric_of(task: str, rows: Any, written: Any) -> str:
+def _metric_of(task: str, rows: Frame, written: Series) -> str:
     """Return the metric of a task: what other rows of it name, or the column that its results are equal to."""
     import numpy as np
 
@@ -129,7 +132,7 @@ def _metric_of(task: str, rows: Any, written: Any) -> str:
     return best
 
 
-def _types(frame: Any, task: Any, metric: Any) -> Any:
+def _types(frame: Frame, task: Series, metric: Series) -> Series:
     """Return the type of each task: as written, or by what was measured. Only tasks of two classes have an area."""
     from assay.metrics import BUILTIN
 
@@ -144,7 +147,7 @@ def _types(frame: Any, task: Any, metric: Any) -> Any:
 # --- constraint ------------------------------------------------------------------------------------------
 
 
-def _constraints(frame: Any, file_name: str) -> tuple[Any, tuple[str, ...]]:
+def _constraints(frame: Frame, file_name: str) -> tuple[Series, tuple[str, ...]]:
     """Return the constraint of each row; names that differ in the type of the volume only are one."""
     found = texts(frame, "constraint")
     found = found.where(found != "", budgets(frame))
@@ -163,7 +166,7 @@ def _constraints(frame: Any, file_name: str) -> tuple[Any, tuple[str, ...]]:
     return found.replace(same), (note,) if same else ()
 
 
-def _without_copies(frame: Any, constraint: Any) -> tuple[Any, tuple[str, ...]]:
+def _without_copies(frame: Frame, constraint: Series) -> tuple[Frame, tuple[str, ...]]:
     """Leave out rows without a constraint of which the table has a copy with one: collections were kept beside them.
 
     A copy has the same time to the second, the same seed and the same scores.
@@ -189,7 +192,7 @@ def _constraint_in(file_name: str) -> str:
 # --- task names ------------------------------------------------------------------------------------------
 
 
-def _task_names(task: Any, task_id: Any) -> tuple[Any, tuple[str, ...]]:
+def _task_names(task: Series, task_id: Series) -> tuple[Series, tuple[str, ...]]:
     """Return one name for each task: of several spellings under one id, or without ids, the most frequent."""
     import pandas as pd
 
@@ -210,7 +213,7 @@ def _task_names(task: Any, task_id: Any) -> tuple[Any, tuple[str, ...]]:
 # --- params ----------------------------------------------------------------------------------------------
 
 
-def _params(written: Any) -> tuple[Any, tuple[str, ...]]:
+def _params(written: Series) -> tuple[Series, tuple[str, ...]]:
     """Return params as JSON, without those that steer AMLB's integration and are not passed to the framework."""
     read = {text: _without_steering(text) for text in written.unique()}
     rows = int(written.map({text: ignored for text, (_, ignored) in read.items()}).sum())
@@ -230,7 +233,7 @@ def _without_steering(text: str) -> tuple[str, bool]:
         return text, False
 
 
-def _shared_params(base: Any) -> tuple[Any, tuple[str, ...]]:
+def _shared_params(base: Frame) -> tuple[Series, tuple[str, ...]]:
     """Return the params by which frameworks are told apart, and a note for each that has several but is one.
 
     Params separate two entries only where both ran the same fold of a task under the same constraint. Elsewhere AMLB's
@@ -251,7 +254,7 @@ def _shared_params(base: Any) -> tuple[Any, tuple[str, ...]]:
 # --- jobs that were run again ----------------------------------------------------------------------------
 
 
-def _last_of_each(base: Any, utc: Any) -> tuple[Any, tuple[str, ...]]:
+def _last_of_each(base: Frame, utc: Series) -> tuple[Frame, tuple[str, ...]]:
     """Keep the last row of a job that was run again: by its time, or, where that is not known, by its place."""
     import numpy as np
 

@@ -8,13 +8,16 @@ import lzma
 from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.data.csv_options import CsvOptions
 from assay.data.dialect import find_dialect
 from assay.data.numbers import NumberColumn, read_number_labels
 from assay.data.style import FileStyle, LabelStudy, study_labels
 from assay.errors import DataError
+
+if TYPE_CHECKING:
+    from assay.typing import Array, Frame, Series
 
 __all__ = ["find_delimiter", "read_csv", "read_frame"]
 
@@ -23,7 +26,7 @@ OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 SAMPLE_LINES = 200
 
 
-def read_frame(path: Path, names: Collection[str] = ()) -> Any:
+def read_frame(path: Path, names: Collection[str] = ()) -> Frame:
     """Return a CSV (also compressed) or Parquet file as a frame; columns of `names` are texts as they stand.
 
     Raises:
@@ -41,7 +44,7 @@ def read_frame(path: Path, names: Collection[str] = ()) -> Any:
         raise DataError(f"{path} cannot be read as a table: {error}") from None
 
 
-def read_csv(path: Path, names: Collection[str] = ()) -> Any:
+def read_csv(path: Path, names: Collection[str] = ()) -> Frame:
     """Return a CSV file as a frame, or raise what pandas raises; DataError for numbers that are ambiguous."""
     import pandas as pd
 
@@ -64,7 +67,7 @@ def find_delimiter(path: Path) -> str:
     return find_dialect(lines, "", len(lines) < SAMPLE_LINES).delimiter
 
 
-def _with_numbers(frame: Any, names: Collection[str], delimiter: str) -> Any:
+def _with_numbers(frame: Frame, names: Collection[str], delimiter: str) -> Frame:
     """Return the frame with the columns that pandas left as text, but which hold numbers, as numbers."""
     texts = {
         name: frame[name].dropna().unique()
@@ -79,7 +82,7 @@ def _with_numbers(frame: Any, names: Collection[str], delimiter: str) -> Any:
     return frame
 
 
-def _values(texts: Any, study: NumberColumn, style: FileStyle, name: str) -> dict[Any, float]:
+def _values(texts: Array, study: NumberColumn, style: FileStyle, name: str) -> dict[object, float]:
     try:
         decimal = style.decimal_for(study, name)
     except DataError:
@@ -92,11 +95,11 @@ def _values(texts: Any, study: NumberColumn, style: FileStyle, name: str) -> dic
     return dict(zip(texts, (float(text) if text else float("nan") for text in values), strict=True))
 
 
-def _is_number(column: Any) -> bool:
+def _is_number(column: Series) -> bool:
     return column.dtype.kind in "fiub"
 
 
-def _plain_numbers(frame: Any) -> LabelStudy:
+def _plain_numbers(frame: Frame) -> LabelStudy:
     """Return what the numbers that pandas read say: fractions among them were written with a decimal point."""
     fractions = (frame[name] for name in frame.columns if frame[name].dtype.kind == "f")
     has_fraction = any(bool((column.dropna() % 1 != 0).any()) for column in fractions)
