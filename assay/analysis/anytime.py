@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.analysis.options import NoOptions
     from assay.drawing import Drawing
 
-__all__ = ["ANALYSIS", "Anytime", "Curve", "Progress", "best_so_far", "compare_progress"]
+__all__ = ["ANALYSIS", "Anytime", "Curve", "SearchProgress", "best_so_far", "compare_progress"]
 
 GRID = 20  # times at which progress is compared; a multiple of four, so that quarters are among them
 
@@ -45,7 +45,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Progress:
+class SearchProgress:
     """How a framework's searches went: of the way from its first score to its last, how much was done when.
 
     `done` belongs to `Anytime.grid_s`; None before its first score. `first_s` and `last_s` are medians of when the
@@ -64,7 +64,7 @@ class Anytime(AnalysisRecord):
     """Progress of frameworks at the same times, those with the earliest first score first."""
 
     grid_s: tuple[float, ...]
-    frameworks: tuple[Progress, ...]
+    frameworks: tuple[SearchProgress, ...]
     notes: tuple[str, ...] = ()
 
     def rows(self) -> list[JsonObject]:
@@ -183,7 +183,7 @@ def compare_progress(curves: Iterable[Curve]) -> Anytime:
     for name in sorted({curve.framework for curve in known}):
         searches = [curve for curve in known if curve.framework == name]
         first, last = (float(np.median([curve.seconds[i] for curve in searches])) for i in (0, -1))
-        frameworks.append(Progress(name, len(searches), first, last, _mean_progress(searches, grid)))
+        frameworks.append(SearchProgress(name, len(searches), first, last, _mean_progress(searches, grid)))
     return Anytime(tuple(grid.tolist()), tuple(sorted(frameworks, key=lambda progress: progress.first_s)))
 
 

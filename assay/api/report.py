@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.analysis.record import AnalysisRecord
     from assay.analysis.registry import AnalysisSpec, SectionSpec
     from assay.api.analyse import Analysis
-    from assay.report.page import Part
+    from assay.report.page import PagePart
 
 __all__ = ["make_parts", "make_report", "write_report"]
 
@@ -26,7 +26,7 @@ NO_FIGURES = "There are no figures: they need matplotlib (pip install 'assay-ben
 class _Outcome:
     """The part of the page that a section became, and the record that it shows, if there is one."""
 
-    part: Part
+    part: PagePart
     record: AnalysisRecord | None = None
 
 
@@ -57,14 +57,14 @@ def write_report(
     Path(path).write_text(make_report(analysis, title, further), encoding="utf-8")
 
 
-def make_parts(analysis: Analysis, further: Sequence[str] = ()) -> list[Part]:
+def make_parts(analysis: Analysis, further: Sequence[str] = ()) -> list[PagePart]:
     """Return all parts of the page; one that cannot be made says why instead."""
     return [outcome.part for outcome in _outcomes(analysis, further)]
 
 
 def _outcomes(analysis: Analysis, further: Sequence[str]) -> Iterator[_Outcome]:
     from assay.analysis.registry import analysis_names, find_analysis
-    from assay.report.page import Part
+    from assay.report.page import PagePart
 
     *names, last = analysis_names()
     for name in (*names, *further, last):
@@ -73,24 +73,24 @@ def _outcomes(analysis: Analysis, further: Sequence[str]) -> Iterator[_Outcome]:
         except UserError as error:
             if name in further:
                 raise
-            yield _Outcome(Part(name, name, empty=str(error)))  # a package that is installed, but broken
+            yield _Outcome(PagePart(name, name, empty=str(error)))  # a package that is installed, but broken
             continue
         for section in spec.report_sections:
             yield _outcome(analysis, spec, section)
 
 
 def _outcome(analysis: Analysis, spec: AnalysisSpec, section: SectionSpec) -> _Outcome:
-    from assay.report.page import Part
+    from assay.report.page import PagePart
     from assay.report.sections import make_section
 
     try:
         record = analysis.run(spec, **section.options)
         empty = record.nothing_to_show()
         if empty:
-            return _Outcome(Part(section.anchor, section.title, empty=empty))
-        return _Outcome(Part(section.anchor, section.title, make_section(record)), record)
+            return _Outcome(PagePart(section.anchor, section.title, empty=empty))
+        return _Outcome(PagePart(section.anchor, section.title, make_section(record)), record)
     except UserError as error:
-        return _Outcome(Part(section.anchor, section.title, empty=str(error)))
+        return _Outcome(PagePart(section.anchor, section.title, empty=str(error)))
 
 
 def _methods(analysis: Analysis, records: Iterable[AnalysisRecord]) -> list[tuple[str, str]]:

@@ -11,11 +11,11 @@ import typer
 from assay.cli.options import Json, Tier
 from assay.cli.output import number, print_json, print_table, say, seconds, short
 from assay.cli.progress import tell_install
-from assay.cli.run import check_tier
+from assay.cli.run_options import check_tier
 
 if TYPE_CHECKING:
     from assay.runs.run import Event
-    from assay.testing import Check, Claim, TaskCheck
+    from assay.testing import Check, Promise, TaskCheck
 
 __all__ = ["check"]
 
@@ -109,7 +109,7 @@ def _line(task: TaskCheck) -> list[str]:
     ]
 
 
-def _sentence(claim: Claim) -> str:
+def _sentence(claim: Promise) -> str:
     word = "ok  " if not claim.problem else "FAIL" if claim.is_broken else "note"
     return f"{word} {claim.claim}" + (f": {short(claim.problem, WIDTH)}" if claim.problem else "")
 

@@ -7,34 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import (
-    Constraint,
-    Csv,
-    Folds,
-    Json,
-    Metrics,
-    NoInstall,
-    Offline,
-    On,
-    Oversubscribe,
-    Parallel,
-    RerunStale,
-    ResultStore,
-    RetryFailed,
-    Seed,
-    Set,
-    SuiteName,
-    Target,
-    Tasks,
-    Tier,
-    Types,
-    make_selection,
-    parse_csv_words,
-    parse_settings,
-    tell_notes,
-)
-from assay.cli.output import STORE, number, print_json, print_table, say
-from assay.cli.run import check_tier, find_settings, run_with_progress, store_words
+from assay.cli.groups import grouped
+from assay.cli.options import Constraint, Json, SuiteName, tell_notes
+from assay.cli.output import number, print_json, print_table, say
+from assay.cli.run import run_with_progress, store_words
+from assay.cli.run_options import RunFlags, TaskOptions, check_tier
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,6 +26,7 @@ def register(app: typer.Typer) -> None:
     app.command("compare")(compare)
 
 
+@grouped
 def compare(
     a: Annotated[str, typer.Argument(help="Old framework: a name, name:version, a folder or file.py:Class.")],
     b: Annotated[str, typer.Argument(help="New framework.")],
@@ -58,23 +36,9 @@ def compare(
         float | None, typer.Option(metavar="X", help="Exit with code 1 if the whole interval lies below -X.")
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="X", help="Confidence level of the interval.")] = 0.95,
-    target: Target = None,
-    csv: Csv = None,
-    task: Tasks = None,
-    fold: Folds = None,
-    type: Types = None,
-    metric: Metrics = None,
-    parallel: Parallel = None,
-    on: On = "local",
-    store: ResultStore = STORE,
-    seed: Seed = 0,
-    set: Set = None,
-    tier: Tier = "auto",
-    oversubscribe: Oversubscribe = False,
-    retry_failed: RetryFailed = False,
-    rerun_stale: RerunStale = False,
-    no_install: NoInstall = False,
-    offline: Offline = False,
+    *,
+    tasks: TaskOptions,
+    flags: RunFlags,
     json: Json = False,
 ) -> None:
     """Compare framework B with framework A. Missing jobs of A, B and `constant` are run first.
@@ -89,29 +53,25 @@ def compare(
     """
     from assay import api
     from assay.analysis.compare import check_confidence, check_margin
-    from assay.runs.executors.base import ExecutorOptions
-    from assay.runs.executors.registry import make_executor
-    from assay.runs.run import RunOptions
     from assay.store.store import Store
 
-    check_tier(tier)
+    check_tier(flags.tier)
     check_confidence(confidence)
     if fail_if_worse is not None:
         check_margin(fail_if_worse)
-    settings, wanted = find_settings(offline), make_selection(task, type)
-    known = api.load_suite(suite, target, settings, parse_csv_words(csv))
-    specs = api.find_pair(a, b, parse_settings(set or []))
-    tasks = api.load_tasks(known, settings, wanted)
-    tell_notes(tasks)
+    settings, selection = flags.settings(), tasks.selection()
+    known = tasks.load_suite(suite, settings)
+    specs = api.find_pair(a, b, flags.params())
+    loaded = api.load_tasks(known, settings, selection)
+    tell_notes(loaded)
     jobs = api.plan(
-        known, specs, constraint, tasks=tasks, folds=fold, seed=seed,
-        metrics=metric or [], settings=settings,
+        known, specs, constraint, tasks=loaded, folds=flags.fold, seed=flags.seed,
+        metrics=flags.metric or [], settings=settings,
     )  # fmt: skip
     jobs = _paired(jobs, fail_if_worse)
-    executor = make_executor(on, ExecutorOptions(parallel, tier))
-    options = RunOptions(oversubscribe, retry_failed, rerun_stale, not no_install)
+    executor, options = flags.executor(), flags.options()
     api.check_plan(jobs, executor.place, options)  # before a store is made for nothing
-    opened = Store(store)
+    opened = Store(flags.store)
     jobs = api.match_store(jobs, opened)
     run_with_progress(jobs, opened, executor, options, settings, quiet=json)
     found = api.compare(jobs, opened, specs[0], specs[1], confidence=confidence)

@@ -15,7 +15,6 @@ from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.data.task import Task
-    from assay.suites.select import Selection
 
 __all__ = [
     "Constraint",
@@ -46,7 +45,6 @@ __all__ = [
     "Tasks",
     "Tier",
     "Types",
-    "make_selection",
     "parse_csv_words",
     "parse_settings",
     "tell_notes",
@@ -77,7 +75,7 @@ Constraint = Annotated[
     str | None,
     typer.Argument(help="Resources per job (1h8c, 10m4c16g, 1h8c1gpu) or a name."),
 ]
-Target = Annotated[str | None, typer.Option(help="Target column, if SUITE is a data file.")]
+Target = Annotated[str | None, typer.Option(help="Target column, for a data file.")]
 Csv = Annotated[
     list[str] | None,
     typer.Option(
@@ -134,31 +132,6 @@ Tier = Annotated[
         help="How limits are enforced: auto (the best available), strict, landlock or plain.",
     ),
 ]
-
-
-Bounds = tuple[float | None, float | None]
-TYPES = ("binary", "multiclass", "regression")
-
-
-def make_selection(
-    names: list[str] | None,
-    types: list[str] | None,
-    rows: Bounds = (None, None),
-    classes: Bounds = (None, None),
-    missing: bool | None = None,
-    categorical: Bounds = (None, None),
-) -> Selection:
-    """Return what the options above say of the tasks wanted."""
-    from assay.suites.select import Selection
-
-    for one in types or ():
-        if one not in TYPES:
-            raise ConfigError(f"--type {one}: choose one of {', '.join(TYPES)}.")
-    return Selection(
-        names=tuple(names or ()), types=tuple(types or ()), min_rows=rows[0], max_rows=rows[1],  # type: ignore[arg-type]
-        min_classes=classes[0], max_classes=classes[1], missing=missing,
-        min_categorical_share=categorical[0], max_categorical_share=categorical[1],
-    )  # fmt: skip
 
 
 def parse_settings(words: list[str]) -> dict[str, dict[str, object]]:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from assay.jobs.plan import Plan
     from assay.runs.run import Event
 
-__all__ = ["Counted", "Progress", "tell_install"]
+__all__ = ["Counted", "RunProgress", "tell_install"]
 
 
-class Progress:
+class RunProgress:
     """Shows done, running, failed by kind and the time left."""
 
     def __init__(self, plan: Plan, done: set[str], quiet: bool = False) -> None:
@@ -33,7 +33,7 @@ class Progress:
         self._quiet = quiet
         self._live: Any = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> RunProgress:
         if self.done and not self._quiet:
             say(f"{self.done} of {self.total} jobs are done already.", file=sys.stderr)
         if not self._quiet and sys.stderr.isatty():

@@ -9,41 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import (
-    Constraint,
-    Csv,
-    Folds,
-    Json,
-    MaxCategorical,
-    MaxClasses,
-    MaxRows,
-    Metrics,
-    MinCategorical,
-    MinClasses,
-    MinRows,
-    Missing,
-    NoInstall,
-    Offline,
-    On,
-    Oversubscribe,
-    Parallel,
-    RerunStale,
-    ResultStore,
-    RetryFailed,
-    Seed,
-    Set,
-    SuiteName,
-    Target,
-    Tasks,
-    Tier,
-    Types,
-    make_selection,
-    parse_csv_words,
-    parse_settings,
-    tell_notes,
-)
+from assay.cli.groups import grouped
+from assay.cli.options import Constraint, Json, SuiteName, Tier, tell_notes
 from assay.cli.output import STORE, print_json, print_table, say, seconds
-from assay.cli.progress import Progress
+from assay.cli.progress import RunProgress
+from assay.cli.run_options import RunFlags, TaskFilter, check_tier
 from assay.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -55,9 +25,7 @@ if TYPE_CHECKING:
     from assay.store.store import Store
     from assay.suites.suite import Suite
 
-__all__ = ["check_tier", "find_settings", "register", "run_with_progress", "store_words"]
-
-TIERS = ("auto", "strict", "landlock", "plain")
+__all__ = ["register", "run_with_progress", "store_words"]
 
 
 def register(app: typer.Typer) -> None:
@@ -66,6 +34,7 @@ def register(app: typer.Typer) -> None:
     app.command("demo")(demo)
 
 
+@grouped
 def run(
     frameworks: Annotated[
         str,
@@ -75,34 +44,13 @@ def run(
     ],
     suite: SuiteName,
     constraint: Constraint = None,
-    target: Target = None,
-    csv: Csv = None,
-    task: Tasks = None,
-    fold: Folds = None,
-    type: Types = None,
-    min_rows: MinRows = None,
-    max_rows: MaxRows = None,
-    min_classes: MinClasses = None,
-    max_classes: MaxClasses = None,
-    missing: Missing = None,
-    min_categorical: MinCategorical = None,
-    max_categorical: MaxCategorical = None,
-    metric: Metrics = None,
-    parallel: Parallel = None,
-    on: On = "local",
-    store: ResultStore = STORE,
-    seed: Seed = 0,
-    set: Set = None,
+    *,
+    tasks: TaskFilter,
+    flags: RunFlags,
     constraints: Annotated[Path | None, typer.Option(help="YAML file with named constraints.")] = None,
-    tier: Tier = "auto",
-    oversubscribe: Oversubscribe = False,
-    retry_failed: RetryFailed = False,
-    rerun_stale: RerunStale = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and its cost, and run nothing.")
     ] = False,
-    no_install: NoInstall = False,
-    offline: Offline = False,
     json: Json = False,
 ) -> None:
     """Run frameworks on a suite under a constraint. Run the same command again to continue.
@@ -115,54 +63,32 @@ def run(
       assay run random_forest bundled 10m2c --task iris --fold 0 --dry-run
     """
     from assay import api
-    from assay.runs.executors.base import ExecutorOptions
-    from assay.runs.executors.registry import make_executor
-    from assay.runs.run import RunOptions
     from assay.store.store import Store
 
-    check_tier(tier)
-    wanted = make_selection(
-        task,
-        type,
-        (min_rows, max_rows),
-        (min_classes, max_classes),
-        missing,
-        (min_categorical, max_categorical),
-    )
-    settings = find_settings(offline)
-    known = _suite(suite, target, parse_csv_words(csv), constraints, settings)
-    tasks = api.load_tasks(known, settings, wanted)
-    tell_notes(tasks)
-    specs = api.find_frameworks(frameworks, parse_settings(set or []))
+    check_tier(flags.tier)
+    selection, settings = tasks.selection(), flags.settings()
+    known = _with_constraints(tasks.load_suite(suite, settings), constraints)
+    loaded = api.load_tasks(known, settings, selection)
+    tell_notes(loaded)
     jobs = api.plan(
-        known, specs, constraint, tasks=tasks, folds=fold, seed=seed, metrics=metric or [], settings=settings
+        known,
+        api.find_frameworks(frameworks, flags.params()),
+        constraint,
+        tasks=loaded,
+        folds=flags.fold,
+        seed=flags.seed,
+        metrics=flags.metric or [],
+        settings=settings,
     )
-    executor = make_executor(on, ExecutorOptions(parallel, tier))
-    options = RunOptions(oversubscribe, retry_failed, rerun_stale, not no_install)
+    executor, options = flags.executor(), flags.options()
     api.check_plan(jobs, executor.place, options)  # before a store is made for nothing
     if dry_run:
-        _show_plan(jobs, store, executor, options, json)
+        _show_plan(jobs, flags.store, executor, options, json)
         return
-    opened = Store(store)
+    opened = Store(flags.store)
     jobs = api.match_store(jobs, opened)
     run_with_progress(jobs, opened, executor, options, settings, quiet=json)
     raise typer.Exit(1 if _show_results(jobs, opened, json) else 0)
-
-
-def check_tier(tier: str) -> None:
-    """Refuse a tier that there is not."""
-    if tier not in TIERS:
-        raise ConfigError(f"--tier {tier}: choose one of {', '.join(TIERS)}.")
-
-
-def find_settings(offline: bool) -> Settings:
-    """Return the settings of the environment, without network if that is asked for."""
-    from dataclasses import replace
-
-    from assay.settings import Settings
-
-    settings = Settings.from_environment()
-    return replace(settings, offline=True) if offline else settings
 
 
 def run_with_progress(
@@ -174,7 +100,7 @@ def run_with_progress(
     done = {key for key, state in store.states().items() if state.state == "done"}
     again = options.retry_failed or options.rerun_stale  # then what is done may run once more
     known = set() if again else {job.key for job in jobs.jobs} & done
-    with Progress(jobs, known, quiet=quiet) as progress:
+    with RunProgress(jobs, known, quiet=quiet) as progress:
         try:
             api.run(jobs, store, executor, options, settings=settings, tell=progress.tell)
         except KeyboardInterrupt:
@@ -184,16 +110,12 @@ def run_with_progress(
             raise typer.Exit(130) from None
 
 
-def _suite(
-    name: str, target: str | None, csv: dict[str, str], constraints: Path | None, settings: Settings
-) -> Suite:
-    """Find the suite, and add the constraints of a file of their own to its named ones."""
+def _with_constraints(known: Suite, constraints: Path | None) -> Suite:
+    """Add the constraints of a file of their own to the named ones of a suite."""
     from dataclasses import replace
 
-    from assay.api import load_suite
     from assay.suites.yaml_file import load_yaml
 
-    known = load_suite(name, target, settings, csv)
     if constraints is None:
         return known
     said = load_yaml(constraints)
@@ -317,6 +239,11 @@ def demo(
       assay demo
     """
     run(
-        "constant,decision_tree,linear,random_forest", "bundled", "30s1c", fold=[0, 1, 2], store=store, tier=tier,
+        frameworks="constant,decision_tree,linear,random_forest",
+        suite="bundled",
+        constraint="30s1c",
+        fold=[0, 1, 2],
+        store=store,
+        tier=tier,
         set=["random_forest.n_estimators=200"],
-    )  # fmt: skip
+    )

@@ -6,27 +6,12 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import (
-    Csv,
-    Json,
-    MaxCategorical,
-    MaxClasses,
-    MaxRows,
-    MinCategorical,
-    MinClasses,
-    MinRows,
-    Missing,
-    Tasks,
-    Types,
-    make_selection,
-    parse_csv_words,
-    tell_notes,
-)
+from assay.cli.groups import grouped
+from assay.cli.options import Csv, Json, Target, parse_csv_words, tell_notes
 from assay.cli.output import number, print_json, print_table, say, short
+from assay.cli.run_options import TaskFilter
 
 __all__ = ["register"]
-
-Target = Annotated[str | None, typer.Option(help="Target column, if it is a data file.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -59,19 +44,11 @@ def list_(json: Json = False) -> None:
     say("Also: a YAML file, openml/s/ID, openml/t/ID, or a data file with --target.")
 
 
+@grouped
 def show(
     suite: Annotated[str, typer.Argument(help="A name, a YAML file, openml/s/ID, or a data file.")],
-    target: Target = None,
-    csv: Csv = None,
-    task: Tasks = None,
-    type: Types = None,
-    min_rows: MinRows = None,
-    max_rows: MaxRows = None,
-    min_classes: MinClasses = None,
-    max_classes: MaxClasses = None,
-    missing: Missing = None,
-    min_categorical: MinCategorical = None,
-    max_categorical: MaxCategorical = None,
+    *,
+    tasks: TaskFilter,
     json: Json = False,
 ) -> None:
     """Show the tasks of a suite with their properties, filtered by name, type and size.
@@ -81,27 +58,19 @@ def show(
       assay suite show bundled
       assay suite show my.yaml --type binary --max-rows 10000
     """
-    from assay.api import load_suite, load_tasks
+    from assay.api import load_tasks
 
-    wanted = make_selection(
-        task,
-        type,
-        (min_rows, max_rows),
-        (min_classes, max_classes),
-        missing,
-        (min_categorical, max_categorical),
-    )
-    known = load_suite(suite, target, csv=parse_csv_words(csv))
-    tasks = load_tasks(known, selection=wanted)
+    known = tasks.load_suite(suite)
+    loaded = load_tasks(known, selection=tasks.selection())
     if json:
-        print_json({"name": known.name, "version": known.version, "tasks": [t.to_json() for t in tasks]})
+        print_json({"name": known.name, "version": known.version, "tasks": [t.to_json() for t in loaded]})
         return
     rows = [
         [
             t.name, t.type, *(number(t.facts.get(f)) for f in ("n_rows", "n_features", "n_classes", "n_missing")),
             number(t.facts.get("categorical_share"), 2), len(t.folds), t.metrics[0], short(t.problem),
         ]
-        for t in tasks
+        for t in loaded
     ]  # fmt: skip
     columns = [
         "task",
@@ -116,7 +85,7 @@ def show(
         "problem",
     ]
     print_table(f"{known.name} {known.version}: {known.description}".strip(": "), columns, rows)
-    tell_notes(tasks)
+    tell_notes(loaded)
 
 
 def show_task(

@@ -10,13 +10,13 @@ from typing import Any
 
 from assay.report.sections import Section
 
-__all__ = ["Part", "render"]
+__all__ = ["PagePart", "render"]
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
 @dataclass(frozen=True)
-class Part:
+class PagePart:
     """One part of the page under its title; where there is nothing to show, `empty` says why."""
 
     name: str
@@ -30,7 +30,7 @@ class Part:
         return {"name": self.name, "title": self.title, "section": section, "empty": self.empty}
 
 
-def render(title: str, lead: str, parts: Sequence[Part], methods: Sequence[tuple[str, str]]) -> str:
+def render(title: str, lead: str, parts: Sequence[PagePart], methods: Sequence[tuple[str, str]]) -> str:
     """Return the page of these parts; `methods` are the lines of its appendix, as (what, how)."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from assay.typing import Array
 
 __all__ = [
-    "Judged",
     "Judgement",
+    "ScoredAttempt",
     "judge",
     "judge_attempt",
     "make_row",
@@ -41,7 +41,7 @@ PREDICTION_FILES = ("predictions.npz", "predictions.csv")
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredAttempt:
     """The verdict on an attempt with its scores; `notes` say why a score is missing."""
 
     verdict: Verdict
@@ -102,7 +102,7 @@ def _row(
     return make_row(job, folder, facts, replace(judged, scores=scores)), damage
 
 
-def _with_earlier_scores(judged: Judged, earlier: Row | None, metrics: Sequence[str]) -> Judged:
+def _with_earlier_scores(judged: ScoredAttempt, earlier: Row | None, metrics: Sequence[str]) -> ScoredAttempt:
     """Take the scores by these metrics, and the notes about them, from an earlier row of the same attempt."""
     scores = {name: earlier.scores.get(name) if earlier else None for name in metrics}
     directions = {name: earlier.higher_is_better.get(name, True) if earlier else True for name in metrics}
@@ -119,13 +119,13 @@ def _with_earlier_scores(judged: Judged, earlier: Row | None, metrics: Sequence[
 def _row_without_scores(job: Job, folder: AttemptFolder, reason: str) -> Row:
     facts = Facts("", "", lost_reason=reason)
     nothing = dict.fromkeys(job.metrics)
-    judged = Judged(Verdict("lost", reason), nothing, dict.fromkeys(job.metrics, True), False, ())
+    judged = ScoredAttempt(Verdict("lost", reason), nothing, dict.fromkeys(job.metrics, True), False, ())
     return make_row(job, folder, facts, judged)
 
 
 def _judge(
     store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts, metrics: tuple[str, ...]
-) -> tuple[Judged, str]:
+) -> tuple[ScoredAttempt, str]:
     predictions, check = None, PredictionCheck(found=False)
     notes: tuple[str, ...] = ()
     scores: dict[str, float | None] = dict.fromkeys(metrics)
@@ -150,7 +150,7 @@ def _judge(
     if isinstance(reason, str):
         notes = (*notes, f"{NO_OOF}{reason[:200]}")
     ways = {name: get_metric(name).higher_is_better for name in metrics}
-    return Judged(verdict, scores, ways, check.constant, notes), damage
+    return ScoredAttempt(verdict, scores, ways, check.constant, notes), damage
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def score_predictions(
     return scores, tuple(notes)
 
 
-def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: Judged) -> Row:
+def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: ScoredAttempt) -> Row:
     """Return the results row of a job."""
     circumstances = facts.circumstances
     first = job.metrics[0]

@@ -22,7 +22,7 @@ from assay.runs.executors.base import Finished
 from assay.runs.exit_codes import CANNOT_WRITE, NOT_OURS
 from assay.runs.folds import Folds
 from assay.runs.place import Share
-from assay.runs.prepare import Preparation, Resources, describe_job, make_launch, write_attempt
+from assay.runs.prepare import PreparedAttempt, Resources, describe_job, make_launch, write_attempt
 from assay.runs.ready import Ready, make_ready
 from assay.runs.roots import roots_here
 from assay.runs.run import Event, Run, missing_jobs
@@ -170,7 +170,7 @@ class _Loop:
         except UserError as error:
             return {"data_problem": str(error)}
         resources = Resources(share, self.executor.place.tier, neighbours=len(self.running))
-        prepared = Preparation(job, task, framework, files, resources)
+        prepared = PreparedAttempt(job, task, framework, files, resources)
         launch = make_launch(
             prepared, claim.folder.number, roots_here(self.store.folder.root, self.run.settings)
         )

@@ -24,7 +24,7 @@ from assay.runs.ready import Ready
 from assay.runs.sandbox.landlock import guards_network
 from assay.vocabulary import Tier
 
-__all__ = ["BATCH_SIZES", "Preparation", "Resources", "describe_job", "make_launch", "write_attempt"]
+__all__ = ["BATCH_SIZES", "PreparedAttempt", "Resources", "describe_job", "make_launch", "write_attempt"]
 
 BATCH_SIZES = (1, 10, 100, 1_000, 10_000)
 
@@ -66,7 +66,7 @@ def describe_job(job: Job, task: Task, spec: FrameworkSpec, resources: Resources
 
 
 @dataclass(frozen=True)
-class Preparation:
+class PreparedAttempt:
     """All that an attempt is made of: who does it, on what, and with what."""
 
     job: Job
@@ -76,13 +76,19 @@ class Preparation:
     resources: Resources
 
 
-def make_launch(prepared: Preparation, number: int, roots: Mapping[str, str]) -> Launch:
+def make_launch(prepared: PreparedAttempt, number: int, roots: Mapping[str, str]) -> Launch:
     """Return what the supervisor of attempt `number` is to do; `roots` are this machine's (`assay.runs.roots`)."""
     job, framework, resources = prepared.job, prepared.framework, prepared.resources
     spec, environment = framework.spec, framework.environment
     if environment is None:
         raise InternalError(f"{spec.name} has no environment: {framework.problem}")
-    argv = spec.command or (str(environment.python), "-s", "{code}/child.py", "{job}", "{code}/adapter.py")
+    argv = spec.command or (
+        str(environment.python),
+        "-s",
+        "{code}/border/child.py",
+        "{job}",
+        "{code}/adapter.py",
+    )
     limits = {phase: job.constraint.limit_s(phase) for phase in LIMITED}
     if spec.command:  # a program may announce no phases: all its work then counts as its start
         limits["start"] += limits["load"] + limits["fit"] + limits["predict"]
@@ -112,7 +118,7 @@ def make_launch(prepared: Preparation, number: int, roots: Mapping[str, str]) ->
     ).relative_to(roots)
 
 
-def _circumstances(prepared: Preparation, network: bool) -> Circumstances:
+def _circumstances(prepared: PreparedAttempt, network: bool) -> Circumstances:
     """Return what is known of an attempt's circumstances before it starts; the supervisor adds what it sees."""
     framework = prepared.framework
     return Circumstances(

@@ -19,7 +19,7 @@ from assay.settings import Settings
 
 __all__ = ["Ready", "keep_code", "keep_lock", "make_ready"]
 
-HERE = Path(__file__).resolve().parent.parent / "frameworks"
+BORDER = Path(__file__).resolve().parent.parent / "frameworks" / "border"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def keep_lock(environment: Environment, store: StoreFolder) -> None:
 
 def keep_code(spec: FrameworkSpec, store: StoreFolder) -> Path:
     """Return a folder of the store with exactly the scripts the child runs, kept by their digest as evidence."""
-    files = {name: HERE / name for name in ("child.py", "contract.py", "tables.py", "encode.py")}
+    files = {f"border/{file.name}": file for file in sorted(BORDER.glob("*.py"))}
     files.update({file.name: file for file in spec.files})
     if spec.adapter is not None:
         files["adapter.py"] = spec.adapter
@@ -75,7 +75,7 @@ def keep_code(spec: FrameworkSpec, store: StoreFolder) -> Path:
     if folder.exists():
         return folder
     partial = folder.with_name(f".{folder.name}.{os.getpid()}")
-    partial.mkdir(parents=True)
+    (partial / "border").mkdir(parents=True)
     for name, text in texts.items():
         (partial / name).write_bytes(text)
     # For children on our own interpreter; others do not take notice. The name is the one inside the sandbox.

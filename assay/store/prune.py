@@ -28,7 +28,16 @@ from assay.store.locks import hold_store, is_held
 from assay.store.store import Store, explained
 from assay.typing import JsonObject
 
-__all__ = ["ALL_RULES", "Finished", "PruneRules", "Pruned", "Removal", "disk_space", "find_removals", "prune"]
+__all__ = [
+    "ALL_RULES",
+    "JobWithRow",
+    "PruneRules",
+    "Pruned",
+    "Removal",
+    "disk_space",
+    "find_removals",
+    "prune",
+]
 
 BLOCK_BYTES = 512
 TRACE = "trace.json"  # the only artifact that a row and an analysis are made from
@@ -63,7 +72,7 @@ ALL_RULES = PruneRules(models=True, logs=True, failed_logs=True, attempts=True)
 
 
 @dataclass(frozen=True)
-class Finished:
+class JobWithRow:
     """A job that has a row: which attempt counts, how it ended, and when (UTC; empty if nothing was started)."""
 
     key: str
@@ -163,7 +172,7 @@ class _Work:
                     f"{key}: its row is damaged: {problem}; nothing of this job was removed."
                 )
                 continue
-            job = Finished(key, row.attempt, row.status, row.ended_at)
+            job = JobWithRow(key, row.attempt, row.status, row.ended_at)
             folder = self.store.folder.job(key)
             if self.rules.older_than_s and _ended_s(folder, row) > before_s:
                 continue
@@ -173,7 +182,7 @@ class _Work:
             elif found:
                 self._remove(job, found)
 
-    def _remove(self, job: Finished, found: list[Removal]) -> None:
+    def _remove(self, job: JobWithRow, found: list[Removal]) -> None:
         with self.store.transaction() as db:  # nobody claims the job meanwhile
             doomed = [removal for removal in found if self._is_free(db, job, removal.attempt)]
             self.in_use += len(doomed) < len(found)
@@ -184,7 +193,7 @@ class _Work:
             if not problems:
                 self.removals.append(removal)
 
-    def _is_free(self, db: sqlite3.Connection, job: Finished, attempt: AttemptFolder) -> bool:
+    def _is_free(self, db: sqlite3.Connection, job: JobWithRow, attempt: AttemptFolder) -> bool:
         """Whether nobody works on an attempt, or has yet to judge it."""
         sql = "SELECT json_extract(row, '$.attempt'), state, attempt FROM jobs WHERE key = ?"
         counts, state, claimed = db.execute(sql, (job.key,)).fetchone() or (0, "", 0)
@@ -203,7 +212,7 @@ def _hide(removal: Removal) -> tuple[Path, ...]:
     return (hidden,)
 
 
-def find_removals(folder: JobFolder, job: Finished, rules: PruneRules) -> Iterator[Removal]:
+def find_removals(folder: JobFolder, job: JobWithRow, rules: PruneRules) -> Iterator[Removal]:
     """Yield what the rules remove from a job that has a row. Nothing behind a link is looked at."""
     parent = folder.path / "attempts"
     if has_link(parent, folder.root) or not parent.is_dir():
@@ -226,7 +235,7 @@ def _has_facts(counted: AttemptFolder, attempts: list[AttemptFolder]) -> bool:
     return len(attempts) > 1 and counted.read_facts().value is not None
 
 
-def _parts(attempt: AttemptFolder, job: Finished, rules: PruneRules) -> Iterator[Removal]:
+def _parts(attempt: AttemptFolder, job: JobWithRow, rules: PruneRules) -> Iterator[Removal]:
     """Yield what the rules remove from an attempt that stays."""
     if rules.models and (paths := _artifacts(attempt)):
         yield _removal("models", attempt, *paths)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from assay.errors import StoreError
-from assay.store.prune import ALL_RULES, Finished, disk_space, find_removals
+from assay.store.prune import ALL_RULES, JobWithRow, disk_space, find_removals
 from assay.store.store import Store, explained
 from assay.typing import JsonObject
 
@@ -19,7 +19,7 @@ __all__ = ["StoreSize", "measure_store"]
 T = TypeVar("T")
 
 
-class Space(NamedTuple):
+class PartSize(NamedTuple):
     """The bytes of one part of a store, and those of them that could be removed."""
 
     bytes: int
@@ -63,7 +63,7 @@ def measure_store(store: Store, seconds: float = 0.3) -> StoreSize:
         is_estimate = False
         for folder in folders:
             units = [folder / name for name in sorted(os.listdir(folder))]
-            space, measured = _sample(units, lambda path: Space(disk_space(path)), seconds / len(folders))
+            space, measured = _sample(units, lambda path: PartSize(disk_space(path)), seconds / len(folders))
             total += space.bytes
             is_estimate |= measured < len(units)
         space, measured = _sample(keys, lambda key: _job_space(store, key), seconds)
@@ -71,7 +71,7 @@ def measure_store(store: Store, seconds: float = 0.3) -> StoreSize:
     return StoreSize(total + space.bytes, space.prunable_bytes, len(keys), measured, is_estimate)
 
 
-def _sample(units: Sequence[T], measure: Callable[[T], Space], seconds: float) -> tuple[Space, int]:
+def _sample(units: Sequence[T], measure: Callable[[T], PartSize], seconds: float) -> tuple[PartSize, int]:
     """Measure the first units for about this long; return the sum for all units, and how many were measured."""
     deadline = time.monotonic() + seconds
     total = prunable = measured = 0
@@ -81,17 +81,17 @@ def _sample(units: Sequence[T], measure: Callable[[T], Space], seconds: float) -
         if time.monotonic() > deadline:
             break
     scale = len(units) / measured if measured else 0.0
-    return Space(round(total * scale), round(prunable * scale)), measured
+    return PartSize(round(total * scale), round(prunable * scale)), measured
 
 
-def _job_space(store: Store, key: str) -> Space:
+def _job_space(store: Store, key: str) -> PartSize:
     folder = store.folder.job(key)
     total = disk_space(folder.path)
     try:
         state = store.state(key)
     except StoreError:  # it is not in the index, so it has no row
-        return Space(total)
+        return PartSize(total)
     if state.state != "done":
-        return Space(total)
-    job = Finished(key, state.attempt, state.status or "")
-    return Space(total, sum(removal.bytes for removal in find_removals(folder, job, ALL_RULES)))
+        return PartSize(total)
+    job = JobWithRow(key, state.attempt, state.status or "")
+    return PartSize(total, sum(removal.bytes for removal in find_removals(folder, job, ALL_RULES)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.errors import DataError
+from assay.errors import DataError, UserError
 from assay.metrics import get_metric
 from assay.searches.configurations import Configuration
 from assay.searches.crossfit import Work, compute_all, read_pieces, scores_of
@@ -90,7 +90,7 @@ def direct_bootstrap(
         left_out = np.setdiff1d(np.arange(data.n_rows), rows)
         try:
             scores.append(_score_winner(data, rows, left_out, configurations, metric, folds, seed + draw))
-        except DataError:  # a class with a single row in the bag cannot be searched on
+        except UserError:  # a class has too few rows in the bag to be searched on
             continue
     known = np.array([one for one in scores if np.isfinite(one)])
     if 2 * len(known) <= draws:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from assay.testing.check import Check, TaskCheck, check_framework
-from assay.testing.claims import Claim
+from assay.testing.claims import Promise
 
-__all__ = ["Check", "Claim", "TaskCheck", "check_framework"]
+__all__ = ["Check", "Promise", "TaskCheck", "check_framework"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.jobs.row import Row
-from assay.testing.claims import Claim, Trial, judge
+from assay.testing.claims import Promise, Trial, judge
 from assay.testing.tasks import TASKS, CheckTask, choose_tasks, write_tasks
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Check:
     version: str
     constraint: str
     tasks: tuple[TaskCheck, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[Promise, ...]
     store: str = ""
 
     @property

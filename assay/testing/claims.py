@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.frameworks.predictions import Predictions
     from assay.frameworks.spec import FrameworkSpec
 
-__all__ = ["Claim", "Trial", "judge"]
+__all__ = ["Promise", "Trial", "judge"]
 
 FEWEST_ROWS = 20  # with fewer, chance may order the classes
 RIGHT = 0.75  # whoever learned anything is right in more of the rows, since the tasks are easy
@@ -24,7 +24,7 @@ FAR = 0.25  # so much more often right is no chance
 
 
 @dataclass(frozen=True)
-class Claim:
+class Promise:
     """One promise, and what is wrong with it, if anything.
 
     A `must` that is broken makes the framework's results wrong or absent; a `should` is a property to know of.
@@ -67,41 +67,43 @@ class Trial:
         return 0 if self.truth is None else len(self.truth)
 
 
-def judge(spec: FrameworkSpec, trials: Sequence[Trial]) -> Iterator[Claim]:
+def judge(spec: FrameworkSpec, trials: Sequence[Trial]) -> Iterator[Promise]:
     """Yield the claims that can be judged from what there is: of a framework that never predicts, few."""
     unset = "" if spec.description else "`description` in its framework.toml is empty: say it in one sentence"
-    yield Claim("its description says what it does", unset, "should")
+    yield Promise("its description says what it does", unset, "should")
     setup = [trial.row.message for trial in trials if trial.row.status == "setup"]
-    yield Claim("it starts here", setup[0] if setup else "")
+    yield Promise("it starts here", setup[0] if setup else "")
     for trial in trials:
         if trial.row.status != "setup":
-            yield Claim(f"it predicts: {trial.task}", _failure(trial))
+            yield Promise(f"it predicts: {trial.task}", _failure(trial))
     done = [trial for trial in trials if trial.row.status == "ok"]
     if not done:
         return
     if spec.role != "constant":
         yield from _judge_learning(done)
     if spec.stops_by == "count":
-        yield Claim("the same seed gives the same predictions", _first(_difference(trial) for trial in done))
-    yield Claim("it counts its models", _uncounted(done), "should")
-    yield Claim("it keeps its budget", _overrun(done), "should")
-    yield Claim("it leaves no process behind", _leftovers(done), "should")
+        yield Promise(
+            "the same seed gives the same predictions", _first(_difference(trial) for trial in done)
+        )
+    yield Promise("it counts its models", _uncounted(done), "should")
+    yield Promise("it keeps its budget", _overrun(done), "should")
+    yield Promise("it leaves no process behind", _leftovers(done), "should")
 
 
-def _judge_learning(done: Sequence[Trial]) -> Iterator[Claim]:
+def _judge_learning(done: Sequence[Trial]) -> Iterator[Promise]:
     several = [trial for trial in done if trial.n_test >= FEWEST_ROWS]
     classified = [trial for trial in several if trial.classes]
     if several:
-        yield Claim("its predictions depend on the features", _sameness(several))
+        yield Promise("its predictions depend on the features", _sameness(several))
     if classified:
-        yield Claim("its classes are in the right order", _first(_disorder(trial) for trial in classified))
-        yield Claim(
+        yield Promise("its classes are in the right order", _first(_disorder(trial) for trial in classified))
+        yield Promise(
             "its labels go with its probabilities", _first(_contradiction(trial) for trial in classified)
         )
     by_category = [trial for trial in classified if trial.task == CATEGORIES_ALONE]
     if by_category:
-        yield Claim("it learns from categories", _first(_ignorance(trial) for trial in by_category))
-    yield Claim("it does better than the constant predictor", _weakness(done), "should")
+        yield Promise("it learns from categories", _first(_ignorance(trial) for trial in by_category))
+    yield Promise("it does better than the constant predictor", _weakness(done), "should")
 
 
 def _first(problems: Iterator[str]) -> str:

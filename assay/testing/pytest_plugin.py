@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.testing.check import Check, check_framework
-from assay.testing.claims import Claim
+from assay.testing.claims import Promise
 
 if TYPE_CHECKING:
     import pytest
@@ -36,7 +36,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("assay_claim", cases)
 
 
-def _case(check: Check, claim: Claim, is_one_of_many: bool) -> object:
+def _case(check: Check, claim: Promise, is_one_of_many: bool) -> object:
     import pytest
 
     is_known = bool(claim.problem) and not claim.is_broken

@@ -25,7 +25,7 @@ SEED = 20240229
 Cells = list[str]  # as in a CSV file: "" is missing
 
 
-class Rows:
+class TableDraft:
     """The rows of a table under way: first those to learn from, then those to be tested on."""
 
     def __init__(self, rng: np.random.Generator, n_train: int, n_test: int) -> None:
@@ -64,7 +64,7 @@ class CheckTask:
     name: str
     type: TaskType
     packs: tuple[str, ...]
-    fill: Callable[[Rows], Sequence[str]]
+    fill: Callable[[TableDraft], Sequence[str]]
     n_train: int = 200
     n_test: int = 60
     metrics: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ def write_tasks(folder: Path, names: Collection[str] = ()) -> tuple[TaskRequest,
 def _write(task: CheckTask, folder: Path) -> TaskRequest:
     import numpy as np
 
-    rows = Rows(np.random.default_rng([SEED, *task.name.encode()]), task.n_train, task.n_test)
+    rows = TableDraft(np.random.default_rng([SEED, *task.name.encode()]), task.n_train, task.n_test)
     target = task.fill(rows)
     table = list(zip(*rows.cells.values(), target, strict=True))
     paths = []
@@ -108,14 +108,14 @@ def _write(task: CheckTask, folder: Path) -> TaskRequest:
     )
 
 
-def _single(rows: Rows) -> Cells:
+def _single(rows: TableDraft) -> Cells:
     y = rows.classes([0.4, 0.6])
     for number in range(4):
         rows.add(f"x{number}", "numeric", 2.0 * y + rows.noise())
     return [("false", "true")[code] for code in y]
 
 
-def _gaps(rows: Rows) -> Cells:
+def _gaps(rows: TableDraft) -> Cells:
     import numpy as np
 
     y = rows.classes([0.6, 0.4])
@@ -143,7 +143,7 @@ LEVELS = (("north", "south", "east", "west"), ("1", "2", "10", "1.5"), ("Yes", "
 CATEGORIES_ALONE = "names"  # the task in which numbers mean nothing
 
 
-def _names(rows: Rows) -> Cells:
+def _names(rows: TableDraft) -> Cells:
     import numpy as np
 
     y = rows.classes([0.2, 0.15, 0.4, 0.25])
@@ -158,7 +158,7 @@ def _names(rows: Rows) -> Cells:
     return [("left ", 'it\'s "left"', "left", "Left")[code] for code in y]
 
 
-def _codes(rows: Rows) -> Cells:
+def _codes(rows: TableDraft) -> Cells:
     import numpy as np
 
     y = rows.classes([0.25, 0.3, 0.45])
@@ -172,7 +172,7 @@ def _codes(rows: Rows) -> Cells:
     return labels
 
 
-def _wide(rows: Rows) -> Cells:
+def _wide(rows: TableDraft) -> Cells:
     import numpy as np
 
     base, flag, age = rows.noise(), rows.rng.random(rows.n) < 0.5, rows.rng.integers(0, 1000, rows.n)

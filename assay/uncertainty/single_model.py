@@ -22,7 +22,7 @@ from assay.uncertainty.result import Interval, Options, ends, first_best
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["Judged", "delong", "delong_10p", "hanley_mcneil", "hanley_mcneil_10p", "judge", "sidak"]
+__all__ = ["HeldOut", "delong", "delong_10p", "hanley_mcneil", "hanley_mcneil_10p", "judge", "sidak"]
 
 LEARN = 0.75
 TOP = 0.9
@@ -30,7 +30,7 @@ TRIES = 1000
 
 
 @dataclass(frozen=True)
-class Judged:
+class HeldOut:
     """The split, and whom it chose.
 
     Attributes:
@@ -56,7 +56,7 @@ class Judged:
     n_rows: int
 
 
-def judge(search: Search, options: Options, random: np.random.Generator) -> Judged:
+def judge(search: Search, options: Options, random: np.random.Generator) -> HeldOut:
     """Split the rows, choose on one part and judge on the other."""
     data, truth = search.data, search.scorers[0].strata
     if search.metric.name != "auc" or truth is None or truth.max() > 1:
@@ -84,7 +84,7 @@ def judge(search: Search, options: Options, random: np.random.Generator) -> Judg
     top = np.flatnonzero(chosen_by >= np.quantile(chosen_by, TOP) - 1e-12)
     final = int(top[first_best(areas[top])])
     best = int(first_best(chosen_by))
-    return Judged(truth[keep] == 1, scores[keep], chosen_by, best, top, final, areas, swapped, data.n_rows)
+    return HeldOut(truth[keep] == 1, scores[keep], chosen_by, best, top, final, areas, swapped, data.n_rows)
 
 
 def _learning_folds(keep: Bools, folds: Ints) -> list[Ints]:
@@ -167,7 +167,7 @@ def hanley_mcneil_10p(search: Search, options: Options, random: np.random.Genera
 
 
 def _normal(
-    method: str, search: Search, judged: Judged, model: int, options: Options, variance: float, level: float
+    method: str, search: Search, judged: HeldOut, model: int, options: Options, variance: float, level: float
 ) -> Interval:
     from scipy.stats import norm
 
@@ -184,7 +184,7 @@ def _normal(
     return tell(lower=low, upper=high, doubts=said)
 
 
-def _delong_variance(judged: Judged, model: int) -> float:
+def _delong_variance(judged: HeldOut, model: int) -> float:
     """Return DeLong's variance of an area; NaN where a class has one row."""
     score, positive = judged.scores[:, model], judged.positive
     high, low = score[positive][:, None], score[~positive][None, :]
@@ -193,7 +193,7 @@ def _delong_variance(judged: Judged, model: int) -> float:
     return float(sum(one.var(ddof=1) / len(one) if len(one) > 1 else nan for one in each))
 
 
-def _hanley_variance(judged: Judged, model: int, as_coded: bool) -> float:
+def _hanley_variance(judged: HeldOut, model: int, as_coded: bool) -> float:
     """Return Hanley and McNeil's variance of an area, or what the published code takes for it.
 
     The code counts rows that a threshold of 0 puts right in the place of the positive rows, all others of the whole

@@ -20,7 +20,7 @@ from assay.uncertainty.bbc import Search
 from assay.uncertainty.draws import check_counts, draw_within
 from assay.uncertainty.kernels import rank_columns, weighted_auc
 from assay.uncertainty.result import TIE, Interval, Options, ends
-from assay.uncertainty.single_model import Judged, judge, sidak
+from assay.uncertainty.single_model import HeldOut, judge, sidak
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -68,7 +68,7 @@ def mabt(search: Search, options: Options, random: np.random.Generator) -> Inter
     return _tilted("mabt", search, judged, judged.final, options, drawn, options.tail)
 
 
-def _draw(judged: Judged, models: Ints, options: Options, random: np.random.Generator) -> _Drawn:
+def _draw(judged: HeldOut, models: Ints, options: Options, random: np.random.Generator) -> _Drawn:
     positive = judged.positive
     if options.resamples == "exact":
         raise UserError("All draws of rows cannot be listed: give a number of resamples.")
@@ -104,7 +104,7 @@ def _turned_up(areas: Floats, scores: Floats, positive: Bools, weights: Ints) ->
 
 
 def _tilted(
-    method: str, search: Search, judged: Judged, model: int, options: Options, drawn: _Drawn, level: float
+    method: str, search: Search, judged: HeldOut, model: int, options: Options, drawn: _Drawn, level: float
 ) -> Interval:
     """Return the interval; without bounds, and with the reason, where tilting does not reach the level."""
     own = int(np.flatnonzero(judged.top == model)[0]) if drawn.of_best else 0
@@ -135,7 +135,7 @@ def _reason(drawn: _Drawn, own: int, level: float) -> str:
     return "infeasible: no tilt of the weights makes what was observed improbable enough. Take bbc."
 
 
-def _influence(weights: Ints, areas: Floats, judged: Judged, model: int) -> Floats:
+def _influence(weights: Ints, areas: Floats, judged: HeldOut, model: int) -> Floats:
     """Return how much each row moves the area: by regression of areas on how often each row was drawn.
 
     With fewer than two draws a row, regression has nothing to go by: then it is the row's own share in the area.
@@ -159,7 +159,7 @@ def _influence(weights: Ints, areas: Floats, judged: Judged, model: int) -> Floa
 
 
 def _bound(
-    drawn: _Drawn, own: int, influence: Floats, judged: Judged, model: int, level: float
+    drawn: _Drawn, own: int, influence: Floats, judged: HeldOut, model: int, level: float
 ) -> float | None:
     """Return the area under the weights that make the observed one just improbable enough, or None."""
     probability = _improbability(drawn, own, influence)

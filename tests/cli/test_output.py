@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.cli.output import check_target, number, print_json, print_table, seconds, short, visible
-from assay.cli.progress import Progress
+from assay.cli.progress import RunProgress
 from assay.errors import ConfigError
 from assay.runs.run import Event
 
@@ -68,9 +68,9 @@ def make_event(kind: str, key: str = "k1", **row: Any) -> Event:
     return Event(kind, job, result)
 
 
-def make_progress(total: int, done: set[str] = frozenset(), quiet: bool = False) -> Progress:  # type: ignore[assignment]
+def make_progress(total: int, done: set[str] = frozenset(), quiet: bool = False) -> RunProgress:  # type: ignore[assignment]
     plan: Any = SimpleNamespace(jobs=[None] * total, frameworks=())
-    return Progress(plan, done, quiet)
+    return RunProgress(plan, done, quiet)
 
 
 def test_progress_is_one_line_per_job(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from assay.data.table import MISSING_DATE, Table
 from assay.data.task import Column, Fold, Task, TaskRequest
-from assay.frameworks import child
+from assay.frameworks.border import child
 from assay.frameworks.find import find_framework
 from assay.frameworks.fold_files import file_name, write_rows
 from assay.frameworks.spec import FrameworkSpec
@@ -26,7 +26,7 @@ from assay.runs.place import Share
 from assay.runs.prepare import Resources, describe_job
 from assay.settings import Settings
 
-FRAMEWORKS = Path(child.__file__).parent
+FRAMEWORKS = Path(child.__file__).parents[1]
 METRICS = {"binary": ("auc",), "multiclass": ("logloss",), "regression": ("rmse",)}
 CLASSES = {"binary": ("A", "a "), "multiclass": ("A", "a ", "b, c"), "regression": ()}
 
@@ -137,7 +137,7 @@ def run_child() -> Callable[..., Ended]:
         phases = folder / "phases"
         phases.touch()
         environ: Mapping[str, str] = {"ASSAY_PHASES": str(phases), "PATH": os.defpath, "OMP_NUM_THREADS": "1"}
-        command = [python, "-I", str(FRAMEWORKS / "child.py"), str(folder), str(adapter)]
+        command = [python, "-I", str(FRAMEWORKS / "border" / "child.py"), str(folder), str(adapter)]
         done = subprocess.run(
             command,
             env=environ,

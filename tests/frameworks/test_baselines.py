@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.frameworks import child
+from assay.frameworks.border import child
 from assay.frameworks.find import find_framework
 
 SEEDED = ["decision_tree", "hist_gradient_boosting", "linear", "random_forest", "tuned_random_forest"]
@@ -20,7 +20,7 @@ SEEDED = ["decision_tree", "hist_gradient_boosting", "linear", "random_forest", 
 @pytest.fixture
 def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
     """Import an adapter as the child does, and leave no trace of it in this process."""
-    for name in ("assay_contract", "assay_tables", "assay_encode", "assay_adapter"):
+    for name in ("assay_border", "assay_contract", "assay_tables", "assay_encode", "assay_adapter"):
         monkeypatch.setitem(sys.modules, name, sys.modules.get(name, SimpleNamespace()))
 
     def prepare(name: str) -> Any:

@@ -111,7 +111,13 @@ def test_child_runs_without_anybody_listening_to_its_phases(samples, build_job, 
     import sys
 
     folder = build_job(samples["binary"])
-    command = [sys.executable, "-I", str(FRAMEWORKS / "child.py"), str(folder), str(write_adapter(SIMPLE))]
+    command = [
+        sys.executable,
+        "-I",
+        str(FRAMEWORKS / "border" / "child.py"),
+        str(folder),
+        str(write_adapter(SIMPLE)),
+    ]
     assert subprocess.run(command, env={}, capture_output=True, check=False).returncode == 0
     assert (folder / "out" / "predictions.npz").exists()
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.frameworks.contract import (
+from assay.frameworks.border.contract import (
     MISSING_DATE,
     SCORERS,
     Budget,
     InvalidPrediction,
-    Job,
+    JobDescription,
     Prediction,
     Rows,
     Train,
@@ -28,7 +28,7 @@ from assay.frameworks.contract import (
     read_job,
     write_report,
 )
-from assay.frameworks.tables import read_table
+from assay.frameworks.border.tables import read_table
 from assay.metrics import default_metrics
 
 pd = pytest.importorskip("pandas")
@@ -52,8 +52,8 @@ SAID = {
 }
 
 
-def job(folder: Path = Path("nowhere"), **said: Any) -> Job:
-    return Job(folder, {**SAID, **said})
+def job(folder: Path = Path("nowhere"), **said: Any) -> JobDescription:
+    return JobDescription(folder, {**SAID, **said})
 
 
 def rows() -> Rows:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.frameworks.contract import MISSING_DATE, Rows
-from assay.frameworks.encode import Encoder, plain_frame
+from assay.frameworks.border.contract import MISSING_DATE, Rows
+from assay.frameworks.border.encode import Encoder, plain_frame
 
 DAY = 86_400 * 10**9
 

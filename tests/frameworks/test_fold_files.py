@@ -13,9 +13,9 @@ import pytest
 
 from assay.data.table import MISSING_DATE, Table
 from assay.data.task import Column, Fold, Task, TaskRequest
-from assay.frameworks.contract import Job, Rows, Train
+from assay.frameworks.border.contract import JobDescription, Rows, Train
+from assay.frameworks.border.tables import read_table
 from assay.frameworks.fold_files import FORMATS, file_name, write_rows
-from assay.frameworks.tables import read_table
 
 HOSTILE = [
     ("a", "a "),
@@ -67,7 +67,7 @@ def round_trip(tmp_path: Path) -> Callable[..., tuple[Train, Rows]]:
             "classes": list(task.classes), "n_train": len(y), "n_test": len(y), "format": form, "budget_s": 1.0,
             "cores": 1, "memory_mb": 1, "seed": 0, "params": {}, "batch_sizes": [],
         }  # fmt: skip
-        job = Job(tmp_path, said)
+        job = JobDescription(tmp_path, said)
         learn, ask = read_table(job, "train"), read_table(job, "test")
         assert ask.y is None
         rows = Rows(job.columns, learn.arrays, learn.n_rows)

@@ -11,7 +11,7 @@ import pytest
 from assay.analysis.failures import Failures
 from assay.analysis.record import AnalysisRecord, TextTable
 from assay.drawing import Drawing
-from assay.report.page import Part
+from assay.report.page import PagePart
 from assay.report.sections import Section, make_section
 
 
@@ -65,7 +65,7 @@ def test_without_matplotlib_a_section_has_its_tables(monkeypatch: pytest.MonkeyP
 
 
 def test_the_json_of_a_part_keeps_its_keys_and_has_no_figures() -> None:
-    part = Part(
+    part = PagePart(
         "counts", "Counts", Section("Seen.", "Trusted.", ("<svg/>",), (TextTable([">n"], [[1.5]]),), ("n",))
     )
     assert part.to_json() == {
@@ -75,7 +75,7 @@ def test_the_json_of_a_part_keeps_its_keys_and_has_no_figures() -> None:
             "notes": ["n"],
         },
     }  # fmt: skip
-    assert Part("x", "X", empty="No rows.").to_json()["section"] is None
+    assert PagePart("x", "X", empty="No rows.").to_json()["section"] is None
 
 
 def test_a_record_without_failures_has_no_figure_on_the_page() -> None:

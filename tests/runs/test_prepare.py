@@ -21,7 +21,7 @@ from assay.jobs.job import JobGroup
 from assay.runs.folds import Folds
 from assay.runs.launch import Launch, read_launch
 from assay.runs.place import Share
-from assay.runs.prepare import Preparation, Resources, describe_job, make_launch, write_attempt
+from assay.runs.prepare import PreparedAttempt, Resources, describe_job, make_launch, write_attempt
 from assay.runs.ready import keep_code, make_ready
 from assay.runs.roots import roots_here
 from assay.runs.sandbox import landlock
@@ -67,7 +67,7 @@ def launch_of(task: Task, place: Place, name: str = "decision_tree") -> tuple[La
     spec = find_framework(name)
     job = JobGroup(spec, task, parse_constraint("10s1c"), 0).job(task.folds[1])
     files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
-    prepared = Preparation(job, task, make_ready(spec, place.store, place.settings), files, RESOURCES)
+    prepared = PreparedAttempt(job, task, make_ready(spec, place.store, place.settings), files, RESOURCES)
     launch = make_launch(prepared, 1, place.roots)
     return launch.at(place.roots), describe_job(job, task, spec, RESOURCES)
 
@@ -101,7 +101,9 @@ def test_code_is_kept_by_its_content(place: Place, tmp_path: Path) -> None:
     spec = find_framework(str(folder))
     first = keep_code(spec, place.store)
     names = {path.name for path in first.iterdir() if path.is_file()}
-    assert names == {"adapter.py", "child.py", "contract.py", "tables.py", "encode.py"}
+    assert names == {"adapter.py"}
+    border = {path.name for path in (first / "border").glob("*.py")}
+    assert border >= {"child.py", "contract.py", "tables.py", "encode.py"}
     assert (first / "adapter.py").read_text() == "x = 1\n"
     assert keep_code(spec, place.store) == first
     (folder / "adapter.py").write_text("x = 2\n")
@@ -191,7 +193,7 @@ def test_a_framework_without_environment_is_ready_with_its_problem(
     job = JobGroup(ready.spec, task, parse_constraint("10s1c"), 0).job(task.folds[0])
     files = Folds(place.store, place.settings).files(task, 0, 0, "npz")
     with pytest.raises(InternalError):
-        make_launch(Preparation(job, task, ready, files, RESOURCES), 1, place.roots)
+        make_launch(PreparedAttempt(job, task, ready, files, RESOURCES), 1, place.roots)
 
 
 # --- masks -----------------------------------------------------------------------------------------------
@@ -251,7 +253,7 @@ def test_talking_to_oneself_opens_tcp_under_landlock_only(task: Task, place: Pla
     files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
     ready = make_ready(spec, place.store, place.settings)
     for tier, is_open in (("strict", False), ("landlock", True), ("plain", False)):
-        prepared = Preparation(job, task, ready, files, replace(RESOURCES, tier=tier))
+        prepared = PreparedAttempt(job, task, ready, files, replace(RESOURCES, tier=tier))
         launch = make_launch(prepared, 1, place.roots)
         assert launch.network is is_open
 
@@ -268,6 +270,6 @@ def test_row_says_where_nothing_forbids_the_network(
     job = JobGroup(spec, task, parse_constraint("10s1c"), 0).job(task.folds[1])
     files = Folds(place.store, place.settings).files(task, job.repeat, job.fold, spec.format)
     ready = make_ready(spec, place.store, place.settings)
-    prepared = Preparation(job, task, ready, files, replace(RESOURCES, tier=tier))
+    prepared = PreparedAttempt(job, task, ready, files, replace(RESOURCES, tier=tier))
     launch = make_launch(prepared, 1, place.roots)
     assert (launch.network, launch.circumstances.network) == (False, said)

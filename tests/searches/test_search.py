@@ -15,7 +15,6 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline as SkPipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
@@ -24,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import assay
 from assay.api import interval
 from assay.errors import ConfigError, DataError, UserError
-from assay.searches.configurations import from_estimators, full
+from assay.searches.configurations import full
 from assay.searches.folds import fold_rows
 from assay.searches.identity import identity
 from assay.searches.inputs import open_data
@@ -32,8 +31,6 @@ from assay.searches.pipelines import Demand, make_pipeline
 from assay.searches.result import SearchResult
 from assay.searches.search import search
 from assay.settings import Settings
-from assay.studies.slow_references import direct_bootstrap, nested_cross_validation
-from assay.uncertainty.result import Options
 
 QUICK = ("decision_tree", "linear", "svm_linear")
 
@@ -499,26 +496,6 @@ def test_targets_that_cannot_be_learned_are_refused() -> None:
         search("bundled")
 
 
-def test_slow_references_agree_with_the_fast_way() -> None:
-    data = open_data(table(n=100, seed=2), "y", None, "auc")
-    tried = from_estimators(
-        {"depth 1": DecisionTreeClassifier(max_depth=1, random_state=0), "linear": LogisticRegression()}
-    )
-    estimate, scores = nested_cross_validation(data, tried, "auc", outer=4, inner=3)
-    assert len(scores) == 4 and estimate == scores.mean()
-    mean, low, high, values = direct_bootstrap(data, tried, "auc", draws=10, folds=3, seed=1)
-    assert len(values) == 10 and low == np.sort(values)[0] and high == 1 and low < mean < high
-    fast = search((data.x, data.y), configurations={one.name: one.estimator for one in tried}, folds=4)
-    assert fast.winner == "linear"
-    for slow in (estimate, mean):
-        assert abs(slow - fast.interval.estimate) < 0.06
-    numbers = open_data(table("values", n=60), "y", None, "")
-    two = direct_bootstrap(numbers, quick(3), "rmse", draws=5, folds=3, options=Options(side="two"))
-    assert 0 < two[1] <= two[0] <= two[2] and np.isfinite(
-        nested_cross_validation(numbers, quick(2), "rmse", outer=2, inner=2)[0]
-    )
-
-
 def test_on_noise_the_winner_looks_good_and_the_estimate_does_not() -> None:
     tried = {f"{depth} {leaf}": DecisionTreeClassifier(max_depth=depth, min_samples_leaf=leaf, random_state=depth)
              for depth in (1, 2, 3, 5, 8) for leaf in (1, 3, 8)}  # fmt: skip
@@ -532,19 +509,3 @@ def test_on_noise_the_winner_looks_good_and_the_estimate_does_not() -> None:
     # One of them has a deviation of about 0.08, so the mean of six has one of 0.03.
     assert np.mean(scores) > 0.54 and np.mean(estimates) < 0.53
     assert np.mean(scores) - np.mean(estimates) > 0.04
-
-
-def test_slow_references_draw_groups_whole_and_say_what_cannot_be_judged() -> None:
-    random = np.random.default_rng(0)
-    x = np.repeat(
-        random.normal(size=(25, 3)), 4, axis=0
-    )  # four rows of each group are alike, and mean nothing
-    data = open_data((x, np.repeat(np.arange(25) % 2, 4)), None, np.repeat(np.arange(25), 4), "auc")
-    some = from_estimators({"near": KNeighborsClassifier(3), "tree": DecisionTreeClassifier()})
-    estimate, *_ = direct_bootstrap(data, some, "auc", draws=12, folds=3)
-    assert estimate < 0.75, "rows of a group on both sides would be recognised"
-    values = open_data((x, x[:, 0]), None, None, "r2")
-    with pytest.raises(DataError, match="no value in any of the 100 outer folds"):
-        nested_cross_validation(
-            values, from_estimators({"tree": DecisionTreeRegressor()}), "r2", outer=100, inner=2
-        )

@@ -84,9 +84,7 @@ def test_options_that_mean_nothing_are_refused_before_any_work(
 
 
 def test_a_study_runs_only_what_is_missing_in_its_folder(tmp_path: Path) -> None:
-    options = IntervalOptions(
-        repetitions=3, method=("naive_folds",), only="Beta(24, 6), N=50, C=100, b=0.5"
-    )
+    options = IntervalOptions(repetitions=3, method=("naive_folds",), only="Beta(24, 6), N=50, C=100, b=0.5")
     calls: list[tuple[int, int]] = []
     first = run_intervals(options, StudyRun(tmp_path, progress=lambda *step: calls.append(step)))
     written = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}

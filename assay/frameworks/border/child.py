@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import importlib
 import importlib.util
 import json
 import os
@@ -23,6 +24,7 @@ from typing import Any, Callable, Dict, Iterable, List, Tuple
 HERE = Path(__file__).resolve().parent
 # The files beside this one are imported under names of their own; a library may have an `encode` or `tables` too.
 sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != HERE]
+BORDER = ("contract", "tables", "encode")
 TIMING_REPEATS = 10
 TIMING_SECONDS_PER_SIZE = 1.0
 
@@ -40,10 +42,17 @@ def load_module(name: str, path: Path) -> ModuleType:
 
 def prepare(adapter: Path) -> ModuleType:
     """Import the contract and the adapter, and with it the framework's libraries; computes nothing."""
-    load_module("assay_contract", HERE / "contract.py")
-    load_module("assay_tables", HERE / "tables.py")
-    load_module("assay_encode", HERE / "encode.py")
+    load_border()
     return load_module("assay_adapter", adapter)
+
+
+def load_border() -> None:
+    """Import the files beside this one as a package, and give adapters the names they import."""
+    package = ModuleType("assay_border")
+    package.__path__ = [str(HERE)]
+    sys.modules["assay_border"] = package
+    for name in BORDER:
+        sys.modules["assay_" + name] = importlib.import_module("assay_border." + name)
 
 
 def phases() -> Callable[[str], None]:

@@ -31,7 +31,7 @@ class Asking(Protocol):
         """Whether the target is a class."""
 
 
-class Table(NamedTuple):
+class FoldTable(NamedTuple):
     """One array per column, as `Rows` of the contract has them, and the target of training rows."""
 
     arrays: List[np.ndarray]
@@ -39,7 +39,7 @@ class Table(NamedTuple):
     y: Optional[np.ndarray]
 
 
-def read_table(job: Asking, part: str) -> Table:
+def read_table(job: Asking, part: str) -> FoldTable:
     """Read `train`, or `test`, which has no target, of a job of the contract."""
     if job.format == "csv":
         table = _read_csv(job, part)
@@ -52,13 +52,13 @@ def read_table(job: Asking, part: str) -> Table:
     return table._replace(y=np.asarray(table.y, dtype=np.int64 if job.is_classification else np.float64))
 
 
-def _read_npz(job: Asking, part: str) -> Table:
+def _read_npz(job: Asking, part: str) -> FoldTable:
     with np.load(str(job.folder / (part + ".npz")), allow_pickle=False) as file:
         arrays = [
             _text(file, i) if column["kind"] == "text" else file["c%d" % i]
             for i, column in enumerate(job.columns)
         ]
-        return Table(arrays, int(file["n_rows"]), file["y"] if part == "train" else None)
+        return FoldTable(arrays, int(file["n_rows"]), file["y"] if part == "train" else None)
 
 
 def _text(file: Mapping[str, np.ndarray], i: int) -> np.ndarray:
@@ -71,7 +71,7 @@ def _text(file: Mapping[str, np.ndarray], i: int) -> np.ndarray:
     return out
 
 
-def _read_csv(job: Asking, part: str) -> Table:
+def _read_csv(job: Asking, part: str) -> FoldTable:
     usual = csv.field_size_limit(sys.maxsize)  # a text may be longer than the module's 128 KB
     try:
         with open(str(job.folder / (part + ".csv")), newline="", encoding="utf-8") as file:
@@ -80,7 +80,7 @@ def _read_csv(job: Asking, part: str) -> Table:
         csv.field_size_limit(usual)
     by_column = list(zip(*cells)) if cells else [()] * (len(job.columns) + (part == "train"))
     arrays = [_parse(by_column[i], column) for i, column in enumerate(job.columns)]
-    return Table(arrays, len(cells), _target(by_column[-1], job) if part == "train" else None)
+    return FoldTable(arrays, len(cells), _target(by_column[-1], job) if part == "train" else None)
 
 
 def _target(cells: Sequence[Any], job: Asking) -> np.ndarray:
@@ -90,13 +90,13 @@ def _target(cells: Sequence[Any], job: Asking) -> np.ndarray:
     return np.array([float(value) for value in cells])
 
 
-def _read_parquet(job: Asking, part: str) -> Table:
+def _read_parquet(job: Asking, part: str) -> FoldTable:
     """Read by position: types come from `job.json`. Needs pandas and pyarrow in the framework's environment."""
     import pandas as pd
 
     frame = pd.read_parquet(str(job.folder / (part + ".parquet")))
     arrays = [_from_series(frame.iloc[:, i], column, pd) for i, column in enumerate(job.columns)]
-    return Table(arrays, len(frame), _target(list(frame.iloc[:, -1]), job) if part == "train" else None)
+    return FoldTable(arrays, len(frame), _target(list(frame.iloc[:, -1]), job) if part == "train" else None)
 
 
 def _from_series(series: pd.Series, column: Mapping[str, Any], pd: ModuleType) -> np.ndarray:

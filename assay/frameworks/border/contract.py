@@ -8,35 +8,35 @@ docs/contract.md describes the same files for other languages.
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 import zipfile
 from itertools import chain
 from pathlib import Path
-from types import ModuleType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    BinaryIO,
-    Callable,
-    Dict,
-    Iterable,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
-)
+from typing import Any, BinaryIO, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import pandas as pd
+from .answers import (
+    InvalidPrediction,
+    Prediction,
+    in_order,
+    numbers_of,
+    positions,
+    prediction_arrays,
+    write_predictions,
+)
+from .rows import MISSING_DATE, Rows
+from .write import plain, put_array, replace_file, write_report
+
+__all__ = [
+    "MISSING_DATE", "SCORERS", "Budget", "InvalidPrediction", "JobDescription", "Prediction", "Rows", "Train",
+    "best_round", "code_names", "codes_in", "in_order", "passed", "plain", "positions", "prediction_arrays", "read_job",
+    "write_predictions", "write_report",
+]  # fmt: skip
 
 SCHEMA = 1
 RESERVED = ("schema", "python", "phases", "timing", "error", "invalid_predictions", "import_failed")
-MISSING_DATE = np.iinfo(np.int64).min
 
 
 # scikit-learn's names for our metrics; many libraries take them.
@@ -58,11 +58,7 @@ def best_round(curves: Sequence[Sequence[float]], higher_is_better: bool) -> int
     return int(np.argmax(mean) if higher_is_better else np.argmin(mean)) + 1
 
 
-class InvalidPrediction(ValueError):
-    """The framework's answer cannot be turned into predictions for the rows and classes asked for."""
-
-
-class Job:
+class JobDescription:
     """What `job.json` says: the task without its name, the limits, the seed and the parameters."""
 
     def __init__(self, folder: Path, said: Mapping[str, Any]) -> None:
@@ -91,41 +87,10 @@ class Job:
         return self.type != "regression"
 
 
-def read_job(folder: Path) -> Job:
+def read_job(folder: Path) -> JobDescription:
     """Read `job.json` of an attempt's folder."""
     with open(str(folder / "job.json"), encoding="utf-8") as file:
-        return Job(folder, json.load(file))
-
-
-class Rows:
-    """Feature rows with their types.
-
-    `arrays` has one numpy array per column: numeric float64 (NaN is missing), categorical int32 codes into
-    `columns[i]["categories"]` (-1 is missing), boolean int8 (-1 is missing), date int64 nanoseconds since
-    1970 UTC (`MISSING_DATE` is missing), text object (None is missing). `X` is the same as a DataFrame.
-    """
-
-    def __init__(
-        self, columns: Sequence[Mapping[str, Any]], arrays: Sequence[np.ndarray], n_rows: int
-    ) -> None:
-        self.columns = list(columns)
-        self.arrays = list(arrays)
-        self.n_rows = n_rows
-        self._frame: Optional[pd.DataFrame] = None
-
-    def __len__(self) -> int:
-        return self.n_rows
-
-    @property
-    def X(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame with category, boolean, datetime, int64, float64 and object columns."""
-        if self._frame is None:
-            self._frame = _frame(self)
-        return self._frame
-
-    def take(self, rows: np.ndarray) -> "Rows":
-        """Return the rows with these numbers, in this order; a number may come more than once."""
-        return Rows(self.columns, [array[rows] for array in self.arrays], len(rows))
+        return JobDescription(folder, json.load(file))
 
 
 class Train(Rows):
@@ -135,7 +100,7 @@ class Train(Rows):
     by name.
     """
 
-    def __init__(self, job: Job, rows: Rows, y: np.ndarray) -> None:
+    def __init__(self, job: JobDescription, rows: Rows, y: np.ndarray) -> None:
         super().__init__(rows.columns, rows.arrays, rows.n_rows)
         self.y = y
         self.type = job.type
@@ -242,7 +207,7 @@ class Train(Rows):
         )
         said = {"metric": metric, "higher_is_better": higher_is_better, "points": kept}
         text = json.dumps(said, allow_nan=False).encode()
-        _replace(self.artifacts / "trace.json", lambda file: file.write(text))
+        replace_file(self.artifacts / "trace.json", lambda file: file.write(text))
 
     def write_oof(
         self, predictions: Mapping[str, object] | Iterable[Tuple[str, object]], folds: object = None
@@ -256,7 +221,9 @@ class Train(Rows):
         pairs = iter(predictions.items() if isinstance(predictions, Mapping) else predictions)
         first = next(pairs, None)
         if first is not None:
-            _replace(self._out / "oof.npz", lambda file: self._put_oof(file, chain([first], pairs), folds))
+            replace_file(
+                self._out / "oof.npz", lambda file: self._put_oof(file, chain([first], pairs), folds)
+            )
         return first is not None
 
     def _put_oof(self, file: BinaryIO, pairs: Iterable[Tuple[str, object]], folds: object) -> None:
@@ -266,15 +233,15 @@ class Train(Rows):
                 name,
                 said,
             ) in pairs:  # one at a time: of a hundred models all together may not fit into memory
-                _put(archive, "config_%d" % len(names), self._out_of_fold(name, said))
+                put_array(archive, "config_%d" % len(names), self._out_of_fold(name, said))
                 names.append(str(name))
             if folds is not None:
-                _put(archive, "fold", self._for_each_row("folds", np.asarray(folds, dtype=np.int64)))
-            _put(archive, "names", np.array(names, dtype=str))
+                put_array(archive, "fold", self._for_each_row("folds", np.asarray(folds, dtype=np.int64)))
+            put_array(archive, "names", np.array(names, dtype=str))
 
     def _out_of_fold(self, name: str, said: object) -> np.ndarray:
         if isinstance(said, Prediction):
-            said = _numbers(said, self.classes)
+            said = numbers_of(said, self.classes)
         array = self._for_each_row(name, np.asarray(said, dtype=float))
         if array.ndim > 1 and array.shape[1:] != (len(self.classes),):
             raise ValueError(
@@ -319,205 +286,3 @@ class Budget:
     def remaining(self) -> float:
         """Return the seconds that are left, never below zero."""
         return max(0.0, self.seconds - self.elapsed())
-
-
-class Prediction:
-    """What a framework says about the test rows.
-
-    Args:
-        values: regression: one number per row.
-        probabilities: classification: n×k, columns in the order of `classes`; of two classes also n numbers (or
-            n×1), the probability of the last.
-        labels: classification: one class per row; by default the most probable.
-        classes: the order of the probability columns as the framework has it (`model.classes_`): codes
-            or class names. Left out, it is the order of `Train.classes`.
-    """
-
-    def __init__(
-        self,
-        values: object = None,
-        probabilities: object = None,
-        labels: object = None,
-        classes: Optional[Iterable[object]] = None,
-    ) -> None:
-        self.values = values
-        self.probabilities = probabilities
-        self.labels = labels
-        self.classes = None if classes is None else list(classes)
-
-    @classmethod
-    def of(cls, model: Any, X: object, codes: Optional[np.ndarray]) -> "Prediction":
-        """Ask a model in scikit-learn's way that learned from `Train.gapless()`; it need not know probabilities."""
-        if codes is None:
-            return cls(values=model.predict(X))
-        if hasattr(model, "predict_proba"):
-            return cls(probabilities=model.predict_proba(X), classes=codes[model.classes_])
-        return cls(labels=codes[model.predict(X)])
-
-
-def positions(classes: Iterable[object], job_classes: Sequence[str]) -> List[int]:
-    """Return where each class stands in the job's order; whole numbers are codes, anything else is a name."""
-    place = {name: i for i, name in enumerate(job_classes)}
-    found = []
-    for one in classes:
-        if isinstance(one, (int, np.integer)) and not isinstance(one, (bool, np.bool_)):
-            code = int(one)
-        else:
-            code = place.get(str(one), -1)
-        if not 0 <= code < len(job_classes):
-            known = ", ".join(job_classes[:10])
-            raise InvalidPrediction(
-                "The framework predicted the unknown class '%s'; the task has %s." % (one, known)
-            )
-        found.append(code)
-    return found
-
-
-def in_order(prediction: Prediction, classes: Sequence[str]) -> np.ndarray:
-    """Return a prediction's probabilities with columns in the order of `classes`; zero where it has none."""
-    probabilities = _floats(prediction.probabilities, "probabilities")
-    one_number = prediction.classes is None and len(classes) == 2
-    if one_number and (probabilities.ndim == 1 or probabilities.shape[1:] == (1,)):
-        probabilities = np.column_stack([1 - probabilities.ravel(), probabilities.ravel()])
-    if probabilities.ndim != 2:
-        raise InvalidPrediction(
-            "probabilities have shape %r: one row per test row and one column per class are asked for"
-            % (probabilities.shape,)
-        )
-    if prediction.classes is None:
-        return probabilities
-    where = positions(prediction.classes, classes)
-    if probabilities.shape[1] != len(where):
-        raise InvalidPrediction(
-            "probabilities have shape %r but %d classes were named" % (probabilities.shape, len(where))
-        )
-    if len(set(where)) != len(where):
-        raise InvalidPrediction("a class was named twice for the columns: %r" % (prediction.classes,))
-    ordered = np.zeros((probabilities.shape[0], len(classes)))
-    ordered[:, where] = probabilities
-    return ordered
-
-
-def _numbers(prediction: Prediction, classes: Sequence[str]) -> object:
-    """Return probabilities in the order of `classes`, of labels alone 0 and 1; of a regression the values."""
-    if prediction.probabilities is not None:
-        return in_order(prediction, classes)
-    if prediction.labels is not None:
-        return np.eye(len(classes))[positions(np.ravel(np.asanyarray(prediction.labels)), classes)]
-    return prediction.values
-
-
-def _floats(answer: object, what: str) -> np.ndarray:
-    try:
-        return np.asarray(answer, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidPrediction("the %s are not numbers: %s" % (what, error)) from None
-
-
-def _row_numbers(prediction: Prediction, n: int) -> np.ndarray:
-    """Return the rows the answer speaks of: a pandas index of whole numbers where there is one, else 0..n-1."""
-    found = []
-    for answer in (prediction.values, prediction.labels, prediction.probabilities):
-        index = getattr(answer, "index", None)
-        if index is None or callable(index):
-            continue
-        numbers = np.asarray(index)
-        if np.issubdtype(numbers.dtype, np.integer):
-            found.append(numbers.astype(np.int64))
-    if not found:
-        return np.arange(n)
-    if not all(np.array_equal(found[0], other) for other in found):
-        raise InvalidPrediction("labels and probabilities are in different row orders")
-    return found[0]
-
-
-def prediction_arrays(prediction: object, job: Job) -> Dict[str, np.ndarray]:
-    """Turn what an adapter returned into the arrays of `predictions.npz`: row, prediction, probabilities."""
-    if not isinstance(prediction, Prediction):
-        prediction = (
-            Prediction(probabilities=prediction) if job.is_classification else Prediction(values=prediction)
-        )
-    arrays: Dict[str, np.ndarray] = {}
-    if job.is_classification:
-        if prediction.probabilities is not None:
-            arrays["probabilities"] = in_order(prediction, job.classes)
-        if prediction.labels is not None:
-            arrays["prediction"] = np.array(
-                positions(np.ravel(np.asanyarray(prediction.labels)), job.classes), dtype=np.int64
-            )
-        elif "probabilities" in arrays and arrays["probabilities"].shape[1]:
-            arrays["prediction"] = arrays["probabilities"].argmax(axis=1).astype(np.int64)
-    elif prediction.values is not None:
-        arrays["prediction"] = _floats(prediction.values, "predictions").ravel()
-    if "prediction" not in arrays:
-        raise InvalidPrediction(
-            "the framework returned no predictions of the kind the task needs (%s)" % job.type
-        )
-    arrays["row"] = _row_numbers(prediction, len(arrays["prediction"]))
-    return arrays
-
-
-def write_predictions(prediction: object, job: Job) -> None:
-    """Write `out/predictions.npz` by rename, so that a half-written file is never seen."""
-    arrays: Dict[str, Any] = prediction_arrays(prediction, job)
-    _replace(job.folder / "out" / "predictions.npz", lambda file: np.savez(file, **arrays))
-
-
-def write_report(job_folder: Path, report: Mapping[str, object]) -> None:
-    """Write `out/report.json` by rename."""
-    text = json.dumps(plain(report), indent=1, allow_nan=False).encode()
-    _replace(job_folder / "out" / "report.json", lambda file: file.write(text))
-
-
-def plain(value: object) -> Any:
-    """Return a copy of plain JSON values: numpy's numbers as numbers, NaN and infinity as null, the rest as text."""
-    if isinstance(value, (np.generic, np.ndarray)):
-        value = value.tolist()
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
-    return str(value)
-
-
-def _put(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
-    with archive.open(name + ".npy", "w", force_zip64=True) as member:
-        np.lib.format.write_array(member, array, allow_pickle=False)
-
-
-def _replace(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    with open(str(partial), "wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(str(partial), str(path))
-
-
-def _frame(rows: Rows) -> pd.DataFrame:
-    import pandas as pd
-
-    data = {i: _series(array, column, pd) for i, (array, column) in enumerate(zip(rows.arrays, rows.columns))}
-    frame = pd.DataFrame(data, index=pd.RangeIndex(rows.n_rows), copy=False)
-    frame.columns = pd.Index([column["name"] for column in rows.columns], dtype=object)
-    return frame
-
-
-def _series(array: np.ndarray, column: Mapping[str, Any], pd: ModuleType) -> object:
-    kind = column["kind"]
-    if kind == "numeric":
-        return array.astype(np.int64) if column.get("integer") else array
-    if kind == "categorical":
-        return pd.Categorical.from_codes(array, categories=pd.Index(column["categories"], dtype=object))
-    if kind == "boolean":
-        if (array < 0).any():
-            return pd.array([None if value < 0 else bool(value) for value in array], dtype="boolean")
-        return array.astype(bool)
-    if kind == "date":
-        return array.view("datetime64[ns]")
-    return pd.Series(array, dtype=object)

@@ -1,0 +1,1 @@
+"""What runs in foreign environments, where Assay is not installed: the contract, the child script, tables, encoders."""
