@@ -31,7 +31,7 @@ def command(word: str, *, more: More, loud: bool = False) -> None:
 
 def test_fields_are_options_where_the_record_stands() -> None:
     assert list(inspect.signature(command).parameters) == ["word", "name", "count", "loud"]
-    app = typer.Typer()
+    app = typer.Typer(rich_markup_mode=None)
     app.command()(command)
     page = CliRunner().invoke(app, ["--help"]).output
     assert "Print what was given." in page and "--name" in page and "-n, --count" in page
