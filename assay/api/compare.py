@@ -70,7 +70,7 @@ def compare(
     sides = [
         Side(
             f"{spec.name} {spec.version}{f' {dict(spec.params)}' if with_params else ''}",
-            long_rows(row for row in rows if _is_of(planned[row.key], spec)),
+            long_rows([row for row in rows if _is_of(planned[row.key], spec)]),
         )
         for spec in specs
     ]

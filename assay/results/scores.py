@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -55,23 +56,52 @@ COLUMNS = tuple(_columns())
 SAME = tuple(name for name in COLUMNS if name not in MADE and name not in ("role", "params", "message"))
 BY_JOB = (*SAME, "role", "row_s", "params")
 BY_METRIC = ("metric", "value", "higher_is_better", "optimised", "message")
-_same_values = attrgetter(*SAME)
+# All that is read of a row, at once: rows lie far apart in memory, and each visit to all of them costs as much.
+READ = (*SAME, "role", "params", "inference_s", "metric", "scores", "higher_is_better", "message", "notes")
+_read = attrgetter(*READ)
 NUMBERS = ("repeat", "fold", "budget_s", "value", "fit_s", "predict_s", "row_s")
 
 
-def long_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
+def long_rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Turn results rows into one record per job and metric."""
-    out = []
-    for row in rows:
-        same = dict(zip(BY_JOB, _job_values(row), strict=True))
-        out += [{**same, **dict(zip(BY_METRIC, values, strict=True))} for values in _metric_values([row])]
-    return out
+    if not rows:
+        return []
+    by_job, by_metric = _make_columns(rows)
+    job = [at for at, row in enumerate(rows) for _ in row.scores]
+    return [
+        {name: by_metric[name][line] if name in by_metric else by_job[name][at] for name in COLUMNS}
+        for line, at in enumerate(job)
+    ]
 
 
-def _why_missing(row: Row, metric: str) -> str:
+def _make_columns(rows: Sequence[Row]) -> tuple[dict[str, Sequence[Any]], dict[str, Sequence[Any]]]:
+    """Return the columns `BY_JOB` with a value per row, and `BY_METRIC` with one per row and metric."""
+    read = dict(zip(READ, zip(*map(_read, rows), strict=True), strict=True))
+    scores, notes = read["scores"], read["notes"]
+    by_job: dict[str, Sequence[Any]] = {name: read[name] for name in SAME}
+    by_job["role"] = list(map(role_in_scores, read["framework"], read["role"]))
+    by_job["row_s"] = list(map(_seconds_per_row, read["inference_s"]))
+    by_job["params"] = [json.dumps(params, sort_keys=True) if params else "{}" for params in read["params"]]
+    by_metric: dict[str, Sequence[Any]] = {
+        "metric": list(chain.from_iterable(scores)),
+        "value": list(chain.from_iterable(map(dict.values, scores))),
+        "higher_is_better": [
+            ways[name] for ways, own in zip(read["higher_is_better"], scores, strict=True) for name in own
+        ],
+        "optimised": [name == main for main, own in zip(read["metric"], scores, strict=True) for name in own],
+        "message": [
+            message or ("" if value is not None else _why_missing(noted, name))
+            for message, own, noted in zip(read["message"], scores, notes, strict=True)
+            for name, value in own.items()
+        ],
+    }
+    return by_job, by_metric
+
+
+def _why_missing(notes: Sequence[str], metric: str) -> str:
     """Return what a job's notes say of a metric that has no value."""
     begins = f"{metric}: "
-    return next((note.removeprefix(begins) for note in row.notes if note.startswith(begins)), "")
+    return next((note.removeprefix(begins) for note in notes if note.startswith(begins)), "")
 
 
 def _seconds_per_row(inference_s: Mapping[str, float]) -> float | None:
@@ -93,27 +123,11 @@ def scores_table(rows: Sequence[Row]) -> pd.DataFrame:
         return pd.DataFrame(columns=list(COLUMNS))
     with no_collection():
         # By columns, repeated as arrays: faster than a dictionary for each job and metric.
-        counts = np.array([len(row.scores) for row in rows], dtype=np.intp)
-        by_job = dict(zip(BY_JOB, zip(*map(_job_values, rows), strict=True), strict=True))
-        by_metric = dict(zip(BY_METRIC, zip(*_metric_values(rows), strict=True), strict=True))
+        by_job, by_metric = _make_columns(rows)
+        counts = np.fromiter(map(len, map(attrgetter("scores"), rows)), dtype=np.intp, count=len(rows))
         columns = {name: pd.Series(values).array.repeat(counts) for name, values in by_job.items()}
         columns.update({name: pd.Series(values).array for name, values in by_metric.items()})
         return pd.DataFrame({name: columns[name] for name in COLUMNS})
-
-
-def _job_values(row: Row) -> tuple[Any, ...]:
-    """Return what all metrics of a job have in common, as in `BY_JOB`."""
-    params = json.dumps(row.params, sort_keys=True) if row.params else "{}"
-    role = role_in_scores(row.framework, row.role)
-    return (*_same_values(row), role, _seconds_per_row(row.inference_s), params)
-
-
-def _metric_values(rows: Iterable[Row]) -> Iterator[tuple[Any, ...]]:
-    """Yield what belongs to one metric of a job, as in `BY_METRIC`."""
-    for row in rows:
-        for metric, value in row.scores.items():
-            message = row.message or ("" if value is not None else _why_missing(row, metric))
-            yield metric, value, row.higher_is_better[metric], metric == row.metric, message
 
 
 def check_scores(table: pd.DataFrame, source: str) -> None:
