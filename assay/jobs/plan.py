@@ -9,7 +9,8 @@ from assay.data.task import Fold, Task
 from assay.errors import ConfigError
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import Constraint
-from assay.jobs.job import DEFAULT_SEED, Job, JobGroup
+from assay.jobs.job import DEFAULT_SEED, Job, JobGroup, job_seed
+from assay.memory import no_collection
 
 __all__ = ["Cost", "Plan", "cost", "plan_jobs", "with_earlier_digests"]
 
@@ -80,7 +81,11 @@ def plan_jobs(
     order = sorted(
         (fold.repeat, fold.fold, i, j) for i, own in enumerate(chosen) for j, fold in enumerate(own)
     )
-    jobs = [group.job(chosen[i][j]) for _, _, i, j in order for group in groups[i] if group is not None]
+    jobs: list[Job] = []
+    with no_collection():
+        for repeat, fold, i, j in order:
+            fold_seed = job_seed(seed, tasks[i].digest, repeat, fold)
+            jobs += [group.job(chosen[i][j], fold_seed) for group in groups[i] if group is not None]
     return Plan(tuple(jobs), tuple(tasks), tuple(frameworks), constraint, unsuited)
 
 

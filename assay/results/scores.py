@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from assay.errors import DataError
 from assay.files import visible
 from assay.jobs.row import Row, row_columns
+from assay.memory import no_collection
 from assay.results.roles import role_in_scores
-from assay.store.store import no_collection
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,12 +116,12 @@ def _largest(sizes: tuple[str, ...]) -> str:
 
 def scores_table(rows: Sequence[Row]) -> pd.DataFrame:
     """Return the scores table as a DataFrame with the documented columns, also when there are no rows."""
-    import numpy as np
-    import pandas as pd
+    with no_collection():  # around the imports too: there may be a million records by now
+        import numpy as np
+        import pandas as pd
 
-    if not rows:
-        return pd.DataFrame(columns=list(COLUMNS))
-    with no_collection():
+        if not rows:
+            return pd.DataFrame(columns=list(COLUMNS))
         # By columns, repeated as arrays: faster than a dictionary for each job and metric.
         by_job, by_metric = _make_columns(rows)
         counts = np.fromiter(map(len, map(attrgetter("scores"), rows)), dtype=np.intp, count=len(rows))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -22,10 +21,11 @@ from assay.files import read_json, remove_tree, write_json
 from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.job import Job
 from assay.jobs.row import Row, row_reader
+from assay.memory import no_collection
 from assay.store.locks import hold_claim, is_held, unheld
 from assay.store.schema import connect
 
-__all__ = ["Claim", "State", "Store", "check_there", "explained", "no_collection", "read_row"]
+__all__ = ["Claim", "State", "Store", "check_there", "explained", "read_row"]
 
 FORMAT = 1
 OURS = ("folds", "truth", "tasks", "jobs", "code", "index.sqlite", "assay-store.json", ".assay-store.json.")
@@ -278,18 +278,6 @@ class Store:
             return read_row(key, found[0][0])
         except ValueError as error:
             raise self._damaged(f"in the row of {key}, {error}") from None
-
-
-@contextlib.contextmanager
-def no_collection() -> Iterator[None]:
-    """Pause the garbage collector while many rows are made: they hold no cycles to look for."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def read_row(key: object, text: object) -> Row:
