@@ -9,7 +9,8 @@ import pytest
 pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[1]
 ORDER = """errors vocabulary typing memory < settings plugins files < metrics < data < suites < frameworks < jobs
-           < store < runs < results < drawing < analysis uncertainty < report < api < searches < studies server testing < cli"""
+           < store < runs < results < drawing < analysis uncertainty < report < api < searches
+           < studies server testing < cli"""
 RANK = {stage: rank for rank, stages in enumerate(ORDER.split("<")) for stage in stages.split()}
 PURE = {"analysis", "uncertainty"}
 PURE_MAY_KNOW = (
