@@ -10,17 +10,18 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from assay.vocabulary import Blindness, Role, Start, Status, TaskType, Tier
 
-__all__ = ["Row", "RowColumn", "row_columns", "row_reader", "row_schema"]
+__all__ = ["SCHEMA", "Row", "RowColumn", "row_columns", "row_reader", "row_schema"]
 
 SCHEMA = 2
 
 
 @dataclass(frozen=True)
 class RowColumn:
-    """What a column of a results row holds, and whether the scores table has it too."""
+    """What a column of a results row holds, whether the scores table has it too, and in which schema it was added."""
 
     text: str
     in_scores: bool = False
+    since: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +137,8 @@ class Row:
         """
         from pydantic import ValidationError
 
+        if isinstance(value, Mapping) and type(schema := value.get("schema")) is int and schema > SCHEMA:
+            raise ValueError(f"schema is {schema}: a later version of Assay wrote it")
         text = value if isinstance(value, (str, bytes)) else json.dumps(value)
         try:
             return row_reader()(text)

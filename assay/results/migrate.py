@@ -6,12 +6,12 @@ a row lacks is computed from them; columns that it has keep their values, to the
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields, replace
 
 from assay.errors import StoreError
 from assay.files import write_json
 from assay.jobs.folder import StoreFolder
+from assay.jobs.packed_row import columns_written, is_packed
 from assay.jobs.row import SCHEMA, Row
 from assay.results.judge import Judgement, judge
 from assay.store.locks import hold_store
@@ -52,7 +52,7 @@ def migrate(store: Store) -> Migrated:
     with explained(store.folder.root), hold_store(store.folder):
         for key, text in texts:
             written = _parsed(text)
-            if _schema(written) == SCHEMA and written.keys() >= set(COLUMNS):
+            if is_packed(text):
                 continue
             problem = _rewrite(store, key, text, written)
             rewritten += not problem
@@ -63,10 +63,9 @@ def migrate(store: Store) -> Migrated:
 def _parsed(text: object) -> JsonObject:
     """Return the row as it is written; nothing of it where it is damaged."""
     try:
-        value = json.loads(text) if isinstance(text, str) else {}
-    except (ValueError, RecursionError):
+        return columns_written(text)
+    except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _schema(written: JsonObject) -> int:

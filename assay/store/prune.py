@@ -23,6 +23,7 @@ from pathlib import Path
 from assay.errors import StoreError
 from assay.files import Measure, has_link, is_regular, remove_tree, replace_file
 from assay.jobs.folder import AttemptFolder, JobFolder
+from assay.jobs.packed_row import PACKED_ATTEMPT
 from assay.jobs.row import Row
 from assay.store.locks import hold_store, is_held
 from assay.store.store import Store, explained
@@ -195,7 +196,7 @@ class _Work:
 
     def _is_free(self, db: sqlite3.Connection, job: JobWithRow, attempt: AttemptFolder) -> bool:
         """Whether nobody works on an attempt, or has yet to judge it."""
-        sql = "SELECT json_extract(row, '$.attempt'), state, attempt FROM jobs WHERE key = ?"
+        sql = f"SELECT {PACKED_ATTEMPT}, state, attempt FROM jobs WHERE key = ?"
         counts, state, claimed = db.execute(sql, (job.key,)).fetchone() or (0, "", 0)
         is_claimed = state == "running" and claimed == attempt.number
         return (counts or 0) >= job.attempt and not is_claimed and not is_held(attempt)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from assay.errors import StoreError
 from assay.files import read_json, remove_tree, write_json
 from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.job import Job
-from assay.jobs.row import Row, row_reader
+from assay.jobs.packed_row import PACKED_ATTEMPT, columns_written, pack_row, row_unpacker
+from assay.jobs.row import Row
 from assay.memory import no_collection
 from assay.store.locks import hold_claim, is_held, unheld
 from assay.store.schema import connect
@@ -178,7 +178,7 @@ class Store:
             # A job that was done before has its row, and the attempt that is in it, again.
             db.execute(
                 "UPDATE jobs SET state = CASE WHEN row IS NULL THEN 'pending' ELSE 'done' END, "
-                "attempt = COALESCE(json_extract(row, '$.attempt'), attempt - 1) "
+                f"attempt = COALESCE({PACKED_ATTEMPT}, attempt - 1) "
                 "WHERE key = ? AND attempt = ? AND state = 'running'",
                 (claim.job.key, claim.folder.number),
             )
@@ -188,7 +188,7 @@ class Store:
         with self.transaction() as db:
             db.execute(
                 "UPDATE jobs SET state = 'done', attempt = ?, status = ?, digest = ?, row = ? WHERE key = ?",
-                (attempt, row.status, row.framework_digest, json.dumps(row.to_json()), key),
+                (attempt, row.status, row.framework_digest, pack_row(row), key),
             )
 
     def unjudged(self) -> list[AttemptFolder]:
@@ -203,11 +203,11 @@ class Store:
 
         A job that runs again (retry, stale) keeps its row until it has a new one.
         """
-        read, rows = row_reader(), []
+        unpack, rows = row_unpacker(), []
         with explained(self.folder.root), no_collection():
             try:
                 for key, text in self._db.execute("SELECT key, row FROM jobs WHERE row IS NOT NULL"):
-                    row = read(text)
+                    row = unpack(text)
                     if row.key != key:
                         raise ValueError
                     rows.append(row)
@@ -231,8 +231,7 @@ class Store:
     def replace_row(self, key: str, before: str, row: Row) -> None:
         """Put a row in the place of another form of the same row, unless the job has a new row by now."""
         with self.transaction() as db:
-            text = json.dumps(row.to_json())
-            db.execute("UPDATE jobs SET row = ? WHERE key = ? AND row = ?", (text, key, before))
+            db.execute("UPDATE jobs SET row = ? WHERE key = ? AND row = ?", (pack_row(row), key, before))
 
     def counts(self) -> dict[str, int]:
         """Return how many jobs are `pending`, `running`, and done by status."""
@@ -286,9 +285,7 @@ def read_row(key: object, text: object) -> Row:
     Raises:
         ValueError: the text is damaged, or of another job; the message says what is wrong.
     """
-    if not isinstance(text, str):
-        raise ValueError("there is no JSON object")
-    row = Row.from_json(text)
+    row = Row.from_json(columns_written(text))
     if row.key != key:
         raise ValueError(f"the key is {row.key[:40]!r}")
     return row

@@ -215,13 +215,15 @@ def test_a_wrong_type_at_any_key_is_survived_by_all_who_read_it(bench: Bench, na
     assert verify(bench.store) == []
 
 
-def test_a_wrong_type_at_any_column_of_the_index_is_one_sentence(bench: Bench) -> None:
+@pytest.mark.parametrize("form", [dict, list], ids=["named", "packed"])
+def test_a_wrong_type_at_any_column_of_the_index_is_one_sentence(bench: Bench, form: type) -> None:
     folder = finished(bench)
     row = bench.store.row(folder.key)
     assert row is not None
-    for value in damaged_types(row.to_json()):
+    for damaged in damaged_types(row.to_json()):
+        value = damaged if form is dict else list(damaged.values())
         with bench.store.transaction() as db:
-            db.execute("UPDATE jobs SET row = ?", (json.dumps(value),))
+            db.execute("UPDATE jobs SET row = ?", (json.dumps(value, separators=(",", ":")),))
         try:
             rows = bench.store.rows()
         except StoreError as error:

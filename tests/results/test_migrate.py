@@ -15,6 +15,7 @@ import pytest
 
 from assay.errors import StoreError
 from assay.files import write_json
+from assay.jobs.packed_row import columns_written
 from assay.jobs.row import SCHEMA, Row
 from assay.results import migrate as module
 from assay.results.migrate import Migrated, migrate
@@ -30,7 +31,7 @@ def make_older(store: Store, keys: list[str] | None = None) -> None:
     for key, text in store.row_texts():
         if keys is not None and key not in keys:
             continue
-        older = {name: value for name, value in json.loads(text).items() if name not in ADDED}
+        older = {name: value for name, value in columns_written(text).items() if name not in ADDED}
         with store.transaction() as db:
             db.execute("UPDATE jobs SET row = ? WHERE key = ?", (json.dumps(older), key))
         write_json(store.folder.job(key).attempt(older["attempt"]).verdict, older)
