@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from assay.typing import Bools, Floats
 
@@ -152,8 +153,14 @@ def fit_nearby(points: Floats, ties: Floats, meetings: float, start: Fits) -> Fl
 
 def one_thread() -> AbstractContextManager[object]:
     """Return a context in which BLAS uses one thread: systems this small are solved slower by many."""
-    limits: AbstractContextManager[object] = threadpool_limits(1, "blas")
+    limits: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
     return limits
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Look once which libraries have threads: that takes as long as a small fit."""
+    return ThreadpoolController()
 
 
 def _first_steps(points: Floats, ties: Floats, meetings: float, start: Fits) -> tuple[Floats, Floats]:
