@@ -110,3 +110,30 @@ def test_a_study_that_is_not_one_is_refused(call, tmp_path: Path) -> None:
     ):
         code, _, err = call("study", *words)
         assert code == 2 and message in err and err.count("\n") == 1
+
+
+def test_a_metric_is_one_file_and_is_found_in_a_package_too(install, call, tmp_path: Path) -> None:
+    (tmp_path / "cost.py").write_text(code_of("add-a-metric.md"))
+    install("add-a-metric.md", "metrics", "price", "cost")
+    metrics = ("-m", "cost.py:cost", "-m", "price", "-m", "auc")
+    words = ("run", "constant", "bundled", "10s1c", "-t", "breast_cancer", "-f", "0", "--store", "results")
+    code, _, err = call(*words, *metrics, "--no-install")
+    assert code == 0, err
+    code, out, _ = call("results", "--store", "results", "--format", "json")
+    (row,) = json.loads(out)
+    assert row["metric"] == "cost.py:cost" and row["score"] == row["scores"]["price"] > 0
+    assert row["higher_is_better"] == {"cost.py:cost": False, "price": False, "auc": True}
+    code, out, _ = call("score", "--store", "results", "--metric", "price", "--json")
+    assert code == 0 and {score["metric"] for score in json.loads(out)} == {"price"}
+
+
+def test_an_executor_is_one_file(call, tmp_path: Path) -> None:
+    code_text = code_of("add-an-executor.md")
+    (tmp_path / "quiet.py").write_text(
+        code_text.replace("os.nice(19 - os.nice(0))", "assert share.cores == 1")
+    )
+    words = ("run", "constant", "bundled", "10s1c", "-t", "iris", "-f", "0", "--store", "results")
+    code, _, err = call(*words, "--on", "quiet.py:Nice", "--no-install")
+    assert code == 0, err
+    code, out, _ = call("results", "--store", "results", "--format", "json")
+    assert [row["status"] for row in json.loads(out)] == ["ok"]
