@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.check import check
+from assay.cli.flags import message_of
 from assay.cli.options import Json
 from assay.cli.output import print_json, print_table, say
 from assay.errors import ConfigError
@@ -131,7 +132,7 @@ def install(
             _show_install(spec, settings) if dry_run else _install(spec, settings, rebuild)
         except UserError as error:
             failed.append(spec.name)
-            say(f"{spec.name} {spec.version}: {error}", file=sys.stderr)
+            say(f"{spec.name} {spec.version}: {message_of(error)}", file=sys.stderr)
     if failed:
         raise typer.Exit(1)
 
