@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.flags import with_flags
 from assay.cli.output import number, outward, print_json, print_table, say, visible
 from assay.errors import ConfigError
 from assay.files import is_number
@@ -15,7 +17,7 @@ from assay.files import is_number
 if TYPE_CHECKING:
     from assay.uncertainty.result import Interval, Options
 
-__all__ = ["register"]
+__all__ = ["register", "with_flags_in_warnings"]
 
 COMPAT = "reference"
 
@@ -94,6 +96,7 @@ def interval(
     intervals = (
         try_all(search, options, seed) if method == "all" else [find_interval(search, method, options, seed)]
     )
+    intervals = [with_flags_in_warnings(one) for one in intervals]
     if json:
         values = [one.to_json(distribution) for one in intervals]
         print_json(values if method == "all" else values[0])
@@ -101,6 +104,12 @@ def interval(
         _print_all(intervals, len(search.data.names))
     else:
         _print_single(intervals[0], len(search.data.names))
+
+
+def with_flags_in_warnings(interval: Interval) -> Interval:
+    """Return the interval with the options of the command line in its warnings."""
+    warnings = tuple(with_flags(warning, ["few_folds", "metric"]) for warning in interval.warnings)
+    return replace(interval, warnings=warnings)
 
 
 def _evaluation(split: str, part: str, n_rows: int) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.interval import with_flags_in_warnings
 from assay.cli.options import Csv, parse_csv_words
 from assay.cli.output import check_target, number, outward, print_json, print_table, say
 from assay.cli.progress import Counted
@@ -121,6 +123,7 @@ def search(
             alpha=alpha,
             side=side,
         )
+    found = replace(found, interval=with_flags_in_warnings(found.interval))
     # What was found is told first: it took long, and a disk may be full.
     if json:
         print_json(found.to_json())

@@ -287,7 +287,8 @@ def _check_folds(search: Search, options: Options) -> int:
     if n_folds < FEWEST_FOLDS and not options.few_folds:
         raise UserError(
             f"There are {n_folds} folds: with fewer than {FEWEST_FOLDS} the intervals of bbc_f hold the truth too "
-            "seldom (with 3 in 88 % of cases, not 95 %). Take bbc, or insist with --allow-few-folds."
+            "seldom (with 3 in 88 % of cases, not 95 %). Take bbc, or insist with `few_folds=True`.",
+            ["few_folds"],
         )
     return n_folds
 

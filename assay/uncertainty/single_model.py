@@ -61,7 +61,8 @@ def judge(search: Search, options: Options, random: np.random.Generator) -> Held
     data, truth = search.data, search.scorers[0].strata
     if search.metric.name != "auc" or truth is None or truth.max() > 1:
         raise UserError(
-            "This method is of the area under the ROC curve of two classes (--metric auc). Take bbc."
+            'This method is of the area under the ROC curve of two classes (`metric="auc"`). Take bbc.',
+            ["metric"],
         )
     if not data.folds:
         raise UserError("This method chooses by the mean over folds, and they are not known. Take bbc.")
