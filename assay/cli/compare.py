@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.flags import with_flags
 from assay.cli.groups import grouped
 from assay.cli.options import Constraint, Json, SuiteName, tell_notes
 from assay.cli.output import number, print_json, print_table, say
@@ -75,6 +76,8 @@ def compare(
     jobs = api.match_store(jobs, opened)
     run_with_progress(jobs, opened, executor, options, settings, quiet=json)
     found = api.compare(jobs, opened, specs[0], specs[1], confidence=confidence)
+    warnings = tuple(with_flags(warning, ["rerun_stale"]) for warning in found.warnings)
+    found = replace(found, warnings=warnings)
     _show(found, fail_if_worse, json)
     if not json and (found.imputed_a or found.imputed_b or found.left_out):
         say(f"Why jobs failed: assay results --failed{store_words(opened)}")
