@@ -221,7 +221,8 @@ def compute(inputs: Inputs, options: NoOptions) -> BudgetSteps:
     if inputs.selection.constraint:
         raise UserError(
             f"Budgets are compared with each other, but only {inputs.selection.constraint} is looked at: leave "
-            "--constraint out."
+            "`constraint` out.",
+            ["constraint"],
         )
     return BudgetSteps(compare_budgets(inputs.rows), inputs.notes)
 

@@ -108,13 +108,15 @@ class Comparison:
 def check_margin(by: float) -> None:
     """Refuse a margin that is not a number of gaps."""
     if not (isfinite(by) and by >= 0):
-        raise ConfigError(f"--fail-if-worse {by:g}: give a number of gaps that is 0 or more, such as 0.01.")
+        raise ConfigError(f"`by={by:g}`: give a number of gaps that is 0 or more, such as 0.01.", ["by"])
 
 
 def check_confidence(confidence: float) -> None:
     """Refuse a level that is no probability."""
     if not 0 < confidence < 1:
-        raise ConfigError(f"--confidence {confidence:g}: give a level between 0 and 1, such as 0.95.")
+        raise ConfigError(
+            f"`confidence={confidence:g}`: give a level between 0 and 1, such as 0.95.", ["confidence"]
+        )
 
 
 def compare_sides(

@@ -57,9 +57,9 @@ def properties_by_task(scores: FoldScores, properties: Frame, columns: Sequence[
     known = [name for name in properties.columns if name not in KEYS]
     unknown = [name for name in columns if name not in known]
     if unknown or not known:
-        there = ", ".join(known) or "none: give --covariates FILE.csv"
+        there = ", ".join(known) or 'none: give `covariates="FILE.csv"`'
         what = f"Unknown property {', '.join(unknown)}" if unknown else "No properties of tasks to split by"
-        raise UserError(f"{what}. There are: {there}.")
+        raise UserError(f"{what}. There are: {there}.", ["covariates"])
     by_id = {one: i for i, one in enumerate(properties["task_id"].astype(str)) if one}
     by_name = {one: i for i, one in enumerate(properties["task"].astype(str)) if one}
     at = [by_id.get(i, by_name.get(key[0], -1)) for i, key in zip(scores.task_ids, scores.keys, strict=True)]

@@ -46,25 +46,26 @@ class Filter:
             table = table[table["metric"] == self.metric]
         elif not self.any_metric:
             table = table[table["optimised"].astype(bool)]
-        table = _kept(table, not table.empty, "--metric", self.metric, known)
+        table = _kept(table, not table.empty, "metric", self.metric, known)
         types = [one for name in self.types for one in _TYPES.get(name, (name,))]
-        table = _chosen(table, "type", types, "--type")
-        table = _chosen(table, "task", _spelled(self.tasks, table), "--task", "task_id")
+        table = _chosen(table, "type", types, "types")
+        table = _chosen(table, "task", _spelled(self.tasks, table), "tasks", "task_id")
         return self._of_constraint(table)
 
     def choose(self, table: Frame) -> Frame:
         """Return the rows of the frameworks that are asked for, by name or label; others may serve to impute with."""
-        for option, names in (("--framework", self.frameworks), ("--exclude", self.exclude)):
+        for argument, names in (("frameworks", self.frameworks), ("exclude", self.exclude)):
             unknown = [name for name in names if not _is_of(table, [name]).any()]
             if unknown:
                 known = ", ".join(sorted(table["framework"].unique())[:20])
                 raise UserError(
-                    f"No row is of the framework {', '.join(unknown)}, which {option} names. There are: {known}."
+                    f"No row is of the framework {', '.join(unknown)}, which `{argument}` names. There are: {known}.",
+                    [argument],
                 )
         if self.frameworks:
             table = table[_is_of(table, self.frameworks)]
         left = table[~_is_of(table, self.exclude)]
-        return _kept(left, not left.empty, "--exclude", ", ".join(self.exclude))
+        return _kept(left, not left.empty, "exclude", list(self.exclude))
 
     def _of_constraint(self, table: Frame) -> Frame:
         """Keep rows of one budget: baselines are matched by time, because their constraint may have another name."""
@@ -90,13 +91,13 @@ def _is_of(table: Frame, names: Sequence[str]) -> Flags:
     return hit | table["label"].isin(list(names)) if "label" in table else hit
 
 
-def _chosen(table: Frame, column: str, wanted: Sequence[str], option: str, also: str = "") -> Frame:
+def _chosen(table: Frame, column: str, wanted: Sequence[str], argument: str, also: str = "") -> Frame:
     if not wanted:
         return table
     hit = table[column].isin(list(wanted))
     if also:
         hit |= table[also].isin(list(wanted))
-    return _kept(table[hit], bool(hit.any()), option, ", ".join(wanted), table[column].unique().tolist())
+    return _kept(table[hit], bool(hit.any()), argument, list(wanted), table[column].unique().tolist())
 
 
 def _spelled(tasks: Sequence[str], table: Frame) -> list[str]:
@@ -109,10 +110,13 @@ def _spelled(tasks: Sequence[str], table: Frame) -> list[str]:
     return [others[name][0] if len(others.get(name, [])) == 1 else name for name in tasks]
 
 
-def _kept(table: Frame, some: bool, option: str, value: str, known: Sequence[str] = ()) -> Frame:
+def _kept(
+    table: Frame, some: bool, argument: str, value: str | list[str], known: Sequence[str] = ()
+) -> Frame:
     if not some:
         there = f" There are: {', '.join(sorted(known)[:20])}." if len(known) else ""
-        raise UserError(f"No row is left by {option} {value}.{there}".replace("  ", " "))
+        named = f"`{argument}={value!r}`" if value else f"`{argument}`"
+        raise UserError(f"No row is left by {named}.{there}", [argument])
     return table
 
 

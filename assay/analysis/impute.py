@@ -257,15 +257,16 @@ def _fillers(found: FoldScores, policy: Policy) -> Floats:
         return (np.where(np.isinf(worst), np.nan, worst) * sign)[:, None] + np.zeros(len(found.frameworks))
     if policy == "constant":
         own = [name for name in found.frameworks if found.roles[name] == "constant"]
-        remedy = "Run it (`constant`), or give --impute worst."
+        remedy = "Run it (`constant`), or choose another imputation, such as worst (`impute`)."
         what = "the constant predictor"
     else:
         own = [name for name in found.frameworks if found.roles[name] == "forest"]
-        remedy, what = "Run `random_forest`, or give --impute constant.", "the random forest"
+        remedy = "Run `random_forest`, or choose another imputation, such as constant (`impute`)."
+        what = "the random forest"
     if not own:
         if not (found.state == FAILED).any():
             return np.full(found.values.shape, np.nan)
-        raise UserError(f"Failures are to count as {what}, which is not among the rows. {remedy}")
+        raise UserError(f"Failures are to count as {what}, which is not among the rows. {remedy}", ["impute"])
     of_budget = {found.budgets.get(name): name for name in reversed(own)}
     who = [of_budget.get(found.budgets.get(name), own[0]) for name in found.frameworks]
     return found.values[:, [found.frameworks.index(name) for name in who]]

@@ -314,7 +314,8 @@ def _as_codes(name: str, values: Array) -> Array:
     if len(levels) > MAX_LEVELS:
         raise UserError(
             f"The property '{name}' has {len(levels)} levels: a tree takes {MAX_LEVELS} at most. Leave it out with "
-            "--columns, or group its levels."
+            "`columns`, or group its levels.",
+            ["columns"],
         )
     return codes.astype(np.int64)
 

@@ -332,7 +332,9 @@ def _check(scores: Floats, frameworks: Sequence[str], control: str | None) -> No
     if scores.shape[0] < 1:
         raise UserError("There is no task on which all frameworks have a score.")
     if not np.isfinite(scores).all():
-        raise UserError("Scores are missing: impute them (--impute), or leave out the tasks or frameworks.")
+        raise UserError(
+            "Scores are missing: impute them (`impute`), or leave out the tasks or frameworks.", ["impute"]
+        )
     if control is not None and control not in frameworks:
         raise UserError(f"Unknown control '{control}': give one of {', '.join(frameworks)}.")
 
