@@ -43,7 +43,9 @@ def planned_downloads(spec: FrameworkSpec, settings: Settings) -> Downloads:
     if not broken(folder):
         return Downloads(folder, needed=False, why=f"it is installed in {folder}")
     if settings.offline:
-        raise NotInstalled("The package index would have to be asked, and --offline forbids it.")
+        raise NotInstalled(
+            "The package index would have to be asked, and `offline=True` forbids it.", ["offline"]
+        )
     packages = _resolved(spec)
     with ThreadPoolExecutor(8) as pool:
         sizes = list(pool.map(lambda package: _size(package, settings.network_timeout_s), packages))

@@ -33,7 +33,9 @@ def make_lock(
             f"{spec.home / 'framework.toml'} has no key 'requires' to make a lock from. Add it."
         )
     if settings.offline:
-        raise NotInstalled("A lock is made from the package index, and --offline forbids it.")
+        raise NotInstalled(
+            "A lock is made from the package index, and `offline=True` forbids it.", ["offline"]
+        )
     requires = [_fill(one, version) for one in recipe.requires]
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
         folder = Path(scratch)
