@@ -1,6 +1,7 @@
 """Imports point left: the order of the stages, and who may import what (CONVENTIONS, "Import rules")."""
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -204,6 +205,50 @@ def violations(root):
         ]
         found += [(path, *broken) for broken in check_foreign(path, root)]
     return [f"{path.relative_to(root)}:{line}: {name}: {why}" for path, line, name, why in found if why]
+
+
+def flags_in_errors(root):
+    """Return one line per `raise` outside the command line whose text names an option; whole commands may."""
+    found = []
+    for path in sorted((root / "assay").rglob("*.py")):
+        if stage_of(dotted(path, root)) == "cli":
+            continue
+        raised = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Raise)]
+        for text, line in (pair for node in raised for pair in texts_in(node)):
+            flags = re.findall(r"(?<!\S)[`(]*(--?[a-z][a-z-]*)", re.sub(r"`assay [^`]*`", "", text))
+            found += [f"{path.relative_to(root)}:{line}: {flag}" for flag in flags]
+    return found
+
+
+def texts_in(node):
+    """Yield (text, line) of each string in a statement; what is filled in is an ellipsis."""
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
+        yield "".join(parts), node.lineno
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value, node.lineno
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from texts_in(child)
+
+
+def test_errors_below_the_command_line_name_arguments():
+    assert flags_in_errors(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "flags"),
+    [
+        ('raise ConfigError(f"--rope {rope}: too low.")', ["--rope"]),
+        ('raise UserError("Take bbc, or insist "\n    f"with --allow-few-folds.")', ["--allow-few-folds"]),
+        ('def f():\n    raise E("Say `--csv header=yes`, or write it (-o).")', ["--csv", "-o"]),
+        ('raise E(f"{a}: ask `assay interval --method {b}`, from -1 to 3 - x or a--b.", ["a"])', []),
+        ('words = ["--unshare-net", "bwrap --args"]', []),
+    ],
+)
+def test_a_planted_flag_is_caught(tmp_path, code, flags):
+    plant(tmp_path, {"data/task.py": code, "cli/run.py": 'raise E("Give --task.")'})
+    assert [line.rpartition(" ")[2] for line in flags_in_errors(tmp_path)] == flags
 
 
 def test_imports_point_left():

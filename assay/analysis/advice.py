@@ -176,14 +176,14 @@ def compute(inputs: Inputs, options: AdviceOptions) -> Advice:
     scores, _ = scores_for_trees(inputs)
     names = list(properties_by_task(scores, inputs.scores.properties, options.columns).columns)
     properties = as_named(options.facts, names)
-    known = [name for name in names if name in properties]
-    if not known:
+    shared = [name for name in names if name in properties]
+    if not shared:
         raise UserError(
             f"Nothing that is known of the tasks ({', '.join(names)}) is known of the data set. Give properties "
             "under our names (assay task show) or OpenML's."
         )
-    tree = tree_over(inputs, known)
-    values = properties_by_task(scores, inputs.scores.properties, known)
+    tree = tree_over(inputs, shared)
+    values = properties_by_task(scores, inputs.scores.properties, shared)
     incomplete = set(np.flatnonzero(values.isna().any(axis=1).to_numpy()).tolist())
     missing = [name for name in names if name not in properties]
     advice = advise(

@@ -134,8 +134,8 @@ class Anytime(AnalysisRecord):
         axes = figure.add_subplot()
         for at, progress in enumerate(self.frameworks):
             points = zip(self.grid_s, progress.done, strict=True)
-            known = [(seconds, 100 * done) for seconds, done in points if done is not None]
-            axes.plot(*zip(*known, strict=True), label=progress.framework, **line_style(at))
+            percents = [(seconds, 100 * done) for seconds, done in points if done is not None]
+            axes.plot(*zip(*percents, strict=True), label=progress.framework, **line_style(at))
         axes.set(xlabel="seconds of the search", ylabel="progress of its own validation score, per cent")
         legend_beside(axes)
 
@@ -147,8 +147,8 @@ def best_so_far(
     higher = bool(trace.get("higher_is_better", True))
     written = trace["points"]
     assert isinstance(written, Iterable)  # the reader passes over other traces
-    known = [point for point in map(_point, written) if point]
-    points = sorted(known, key=lambda point: (point[0], -point[1] if higher else point[1]))
+    valid = [point for point in map(_point, written) if point]
+    points = sorted(valid, key=lambda point: (point[0], -point[1] if higher else point[1]))
     seconds: list[float] = []
     best: list[float] = []
     for at, score in points:
@@ -172,16 +172,16 @@ def compare_progress(curves: Iterable[Curve]) -> Anytime:
     Raises:
         UserError: no search left a trace.
     """
-    known = [curve for curve in curves if curve.best]
-    if not known:
+    traced = [curve for curve in curves if curve.best]
+    if not traced:
         raise UserError(
             "No framework here left a trace of its search (flaml, h2o, autogluon, gama, mljar and others do)."
         )
-    ends = [max(curve.seconds[-1], curve.budget_s if isfinite(curve.budget_s) else 0.0) for curve in known]
+    ends = [max(curve.seconds[-1], curve.budget_s if isfinite(curve.budget_s) else 0.0) for curve in traced]
     grid = np.linspace(max(ends) / GRID, max(ends), GRID)
     frameworks = []
-    for name in sorted({curve.framework for curve in known}):
-        searches = [curve for curve in known if curve.framework == name]
+    for name in sorted({curve.framework for curve in traced}):
+        searches = [curve for curve in traced if curve.framework == name]
         first, last = (float(np.median([curve.seconds[i] for curve in searches])) for i in (0, -1))
         frameworks.append(SearchProgress(name, len(searches), first, last, _mean_progress(searches, grid)))
     return Anytime(tuple(grid.tolist()), tuple(sorted(frameworks, key=lambda progress: progress.first_s)))

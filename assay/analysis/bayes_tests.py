@@ -84,13 +84,17 @@ def signed_rank_pairs(
 ) -> list[SignedRank]:
     """Return the test for every pair of columns of (tasks, m) scores; all pairs share the draws."""
     if rope < 0:
-        raise ConfigError(f"--rope {rope:g}: the half width of the region of equivalence is 0 or more.")
+        raise ConfigError(
+            f"`rope={rope:g}`: the half width of the region of equivalence is 0 or more.", ["rope"]
+        )
     if len(frameworks) < 2:
         raise UserError("At least two frameworks are needed, beside the constant predictor.")
     if len(means) < 1:
         raise UserError("There is no task on which all frameworks have a score.")
     if np.isnan(means).any():
-        raise UserError("Scores are missing: impute them (--impute), or leave out the tasks or frameworks.")
+        raise UserError(
+            "Scores are missing: impute them (`impute`), or leave out the tasks or frameworks.", ["impute"]
+        )
     weights = _weights(len(means), random, samples)
     out = []
     for i, a in enumerate(frameworks):
@@ -180,7 +184,9 @@ def compare_on_tasks(scores: FoldScores, a: str, b: str, rope: float = 0.0) -> l
     of them were run, the tests are more cautious than they need be.
     """
     if rope < 0:
-        raise ConfigError(f"--rope {rope:g}: the half width of the region of equivalence is 0 or more.")
+        raise ConfigError(
+            f"`rope={rope:g}`: the half width of the region of equivalence is 0 or more.", ["rope"]
+        )
     for name in (a, b):
         if name not in scores.frameworks:
             raise UserError(f"Unknown framework '{name}': give two of {', '.join(scores.frameworks)}.")

@@ -133,9 +133,9 @@ def compare_budgets(table: Frame) -> tuple[BudgetStep, ...]:
     """Return the steps between neighbouring budgets of a scores table of one metric per job."""
     budgets = sorted(table["budget_s"].dropna().unique())
     if len(budgets) < 2:
-        known = ", ".join(f"{seconds:g} s" for seconds in budgets) or "none is known"
+        listed = ", ".join(f"{seconds:g} s" for seconds in budgets) or "none is known"
         raise UserError(
-            f"Budgets are compared with each other, but there is one only ({known}). Run with another."
+            f"Budgets are compared with each other, but there is one only ({listed}). Run with another."
         )
     jobs = _jobs(table)
     constant = jobs[jobs["role"] == "constant"]
@@ -221,7 +221,8 @@ def compute(inputs: Inputs, options: NoOptions) -> BudgetSteps:
     if inputs.selection.constraint:
         raise UserError(
             f"Budgets are compared with each other, but only {inputs.selection.constraint} is looked at: leave "
-            "--constraint out."
+            "`constraint` out.",
+            ["constraint"],
         )
     return BudgetSteps(compare_budgets(inputs.rows), inputs.notes)
 

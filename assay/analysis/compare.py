@@ -108,13 +108,15 @@ class Comparison:
 def check_margin(by: float) -> None:
     """Refuse a margin that is not a number of gaps."""
     if not (isfinite(by) and by >= 0):
-        raise ConfigError(f"--fail-if-worse {by:g}: give a number of gaps that is 0 or more, such as 0.01.")
+        raise ConfigError(f"`by={by:g}`: give a number of gaps that is 0 or more, such as 0.01.", ["by"])
 
 
 def check_confidence(confidence: float) -> None:
     """Refuse a level that is no probability."""
     if not 0 < confidence < 1:
-        raise ConfigError(f"--confidence {confidence:g}: give a level between 0 and 1, such as 0.95.")
+        raise ConfigError(
+            f"`confidence={confidence:g}`: give a level between 0 and 1, such as 0.95.", ["confidence"]
+        )
 
 
 def compare_sides(
@@ -161,23 +163,23 @@ def compare_sides(
 
     Example:
         >>> def side(name, *scores):
-        ...     said = dict(task_id="", repeat=0, fold=0, status="ok", optimised=True)
-        ...     said |= dict(metric="auc", higher_is_better=True, enforcement="", blindness="", contended=0, start="")
-        ...     return Side(name, [dict(said, task=task, value=v) for task, v in zip("xy", scores)])
-        >>> found = compare_sides(side("old", 0.9, 0.8), side("new", 0.8, 0.8), side("constant", 0.5, 0.5))
-        >>> [round(task.difference, 6) for task in found.tasks], round(found.estimate, 6)
+        ...     common = dict(task_id="", repeat=0, fold=0, status="ok", optimised=True)
+        ...     common |= dict(metric="auc", higher_is_better=True, enforcement="", blindness="", contended=0, start="")
+        ...     return Side(name, [dict(common, task=task, value=v) for task, v in zip("xy", scores)])
+        >>> compared = compare_sides(side("old", 0.9, 0.8), side("new", 0.8, 0.8), side("constant", 0.5, 0.5))
+        >>> [round(task.difference, 6) for task in compared.tasks], round(compared.estimate, 6)
         ([-0.25, 0.0], -0.125)
     """
     check_confidence(confidence)
     folds, left_out = _pair_up(a, b, constant)
     labels = _labels(folds)
-    tasks = {key: _difference(labels[key], own) for key, own in folds.items()}
+    tasks = {key: _difference(labels[key], task_folds) for key, task_folds in folds.items()}
     warnings = _warnings(a.name, b.name, tasks.values(), left_out)
     counted = [key for key, task in tasks.items() if task.difference is not None]
     if not counted:
-        said = " ".join(warnings) or "There are no rows."
+        reasons = " ".join(warnings) or "There are no rows."
         remedy = "Fix what failed (`assay results --failed`), or choose other tasks."
-        raise UserError(f"Nothing of {a.name} and {b.name} can be compared. {said} {remedy}")
+        raise UserError(f"Nothing of {a.name} and {b.name} can be compared. {reasons} {remedy}")
     means = [mean for task in tasks.values() if (mean := task.difference) is not None]
     half = _half_width(means, confidence, 1 / len(means))
     if len(counted) == 1:
@@ -212,13 +214,13 @@ def _optimised(*sides: Side) -> list[ScoreRecord]:
 def _pair_up(a: Side, b: Side, constant: Side) -> tuple[dict[TaskKey, list[Fold]], tuple[LeftOut, ...]]:
     """Return the folds that can be compared by task, in order, and those that cannot."""
     sides = {"a": a, "b": b, "constant": constant}
-    found: dict[tuple[TaskKey, int, int], Fold] = defaultdict(dict)
+    rows_by_fold: dict[tuple[TaskKey, int, int], Fold] = defaultdict(dict)
     for role, side in sides.items():
         for row in _optimised(side):
-            found[(row["task"], row["task_id"], row["metric"]), row["repeat"], row["fold"]][role] = row
+            rows_by_fold[(row["task"], row["task_id"], row["metric"]), row["repeat"], row["fold"]][role] = row
     folds: dict[TaskKey, list[Fold]] = defaultdict(list)
     left_out = []
-    for (task, repeat, number), fold in sorted(found.items(), key=lambda item: item[0]):
+    for (task, repeat, number), fold in sorted(rows_by_fold.items(), key=lambda item: item[0]):
         reasons = [_reason(side.name, role, fold.get(role)) for role, side in sides.items()]
         if any(reasons):
             left_out.append(LeftOut(task[0], repeat, number, next(filter(None, reasons))))
@@ -244,10 +246,10 @@ def _score(row: ScoreRecord) -> float | None:
 
 def _labels(tasks: Iterable[TaskKey]) -> dict[TaskKey, str]:
     """Return a name to show for each task: with its id or metric where others have the same name."""
-    known = list(tasks)
+    keys = list(tasks)
     out = {}
-    for task in known:
-        same = [other for other in known if other[0] == task[0]]
+    for task in keys:
+        same = [other for other in keys if other[0] == task[0]]
         further = [task[part] for part in (1, 2) if len({other[part] for other in same}) > 1]
         out[task] = "/".join([task[0], *further])
     return out
@@ -257,8 +259,11 @@ def _difference(label: str, folds: Sequence[Fold]) -> TaskDifference:
     first = folds[0]["constant"]
     sign = 1.0 if first["higher_is_better"] else -1.0
     constant = [float(fold["constant"]["value"]) for fold in folds]
-    own = {role: [_score(fold[role]) for fold in folds] for role in ("a", "b")}
-    a, b = ([c if s is None else s for s, c in zip(scores, constant, strict=True)] for scores in own.values())
+    scores_by_role = {role: [_score(fold[role]) for fold in folds] for role in ("a", "b")}
+    a, b = (
+        [c if s is None else s for s, c in zip(scores, constant, strict=True)]
+        for scores in scores_by_role.values()
+    )
     mean_a, mean_b, mean_constant = fmean(a), fmean(b), fmean(constant)
     gap = max(sign * mean_a, sign * mean_b) - sign * mean_constant
     has_gap = gap > NO_GAP * max(abs(mean_a), abs(mean_b), abs(mean_constant))
@@ -274,8 +279,8 @@ def _difference(label: str, folds: Sequence[Fold]) -> TaskDifference:
         difference=_at_most_one(fmean(differences)) if differences else None,
         differences=differences,
         folds=len(folds),
-        imputed_a=own["a"].count(None),
-        imputed_b=own["b"].count(None),
+        imputed_a=scores_by_role["a"].count(None),
+        imputed_b=scores_by_role["b"].count(None),
     )
 
 
@@ -302,20 +307,20 @@ def _warnings(
     a: str, b: str, tasks: Iterable[TaskDifference], left_out: Sequence[LeftOut]
 ) -> tuple[str, ...]:
     out = []
-    for reason in dict.fromkeys(one.reason for one in left_out):
-        own = [one.task for one in left_out if one.reason == reason]
-        out.append(f"{len(own)} pair(s) are left out, because {reason}: {_listed(own)}.")
-    known = list(tasks)
-    pairs = sum(task.folds for task in known)
-    failed = sum(task.imputed_a for task in known), sum(task.imputed_b for task in known)
+    for reason in dict.fromkeys(pair.reason for pair in left_out):
+        names = [pair.task for pair in left_out if pair.reason == reason]
+        out.append(f"{len(names)} pair(s) are left out, because {reason}: {_listed(names)}.")
+    compared = list(tasks)
+    pairs = sum(task.folds for task in compared)
+    failed = sum(task.imputed_a for task in compared), sum(task.imputed_b for task in compared)
     for name, count in zip((a, b), failed, strict=True):
         if count:
             out.append(f"{name} failed in {count} of {pairs} pairs, which count as the constant predictor's.")
-    flat = [task.task for task in known if task.difference is None]
+    flat = [task.task for task in compared if task.difference is None]
     if flat:
         out.append(f"Neither is better than the constant predictor on {_listed(flat)}: left out.")
-    for name, means in ((a, [task.mean_a for task in known]), (b, [task.mean_b for task in known])):
-        below = [task.task for task, mean in zip(known, means, strict=True) if _is_below(task, mean)]
+    for name, means in ((a, [task.mean_a for task in compared]), (b, [task.mean_b for task in compared])):
+        below = [task.task for task, mean in zip(compared, means, strict=True) if _is_below(task, mean)]
         if below:
             out.append(
                 f"{name} is worse than the constant predictor on {_listed(below)}, and counts as the constant "
@@ -342,6 +347,6 @@ def _mixed(rows: Sequence[ScoreRecord]) -> tuple[str, ...]:
 
 
 def _listed(names: Iterable[str], most: int = 5) -> str:
-    found = list(dict.fromkeys(names))
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return ", ".join(found[:most]) + more
+    distinct = list(dict.fromkeys(names))
+    more = f" and {len(distinct) - most} more" if len(distinct) > most else ""
+    return ", ".join(distinct[:most]) + more

@@ -54,20 +54,20 @@ def properties_by_task(scores: FoldScores, properties: Frame, columns: Sequence[
         columns: which of them; by default all that are known of nearly all these tasks and differ between them,
             categories with few levels only.
     """
-    known = [name for name in properties.columns if name not in KEYS]
-    unknown = [name for name in columns if name not in known]
-    if unknown or not known:
-        there = ", ".join(known) or "none: give --covariates FILE.csv"
+    available = [name for name in properties.columns if name not in KEYS]
+    unknown = [name for name in columns if name not in available]
+    if unknown or not available:
+        there = ", ".join(available) or 'none: give `covariates="FILE.csv"`'
         what = f"Unknown property {', '.join(unknown)}" if unknown else "No properties of tasks to split by"
-        raise UserError(f"{what}. There are: {there}.")
-    by_id = {one: i for i, one in enumerate(properties["task_id"].astype(str)) if one}
-    by_name = {one: i for i, one in enumerate(properties["task"].astype(str)) if one}
+        raise UserError(f"{what}. There are: {there}.", ["covariates"])
+    by_id = {task_id: i for i, task_id in enumerate(properties["task_id"].astype(str)) if task_id}
+    by_name = {name: i for i, name in enumerate(properties["task"].astype(str)) if name}
     at = [by_id.get(i, by_name.get(key[0], -1)) for i, key in zip(scores.task_ids, scores.keys, strict=True)]
-    own = properties[known].reset_index(drop=True).reindex(at).replace([np.inf, -np.inf], np.nan)
-    chosen = list(columns) or [name for name in known if _is_usable(name, own[name])]
+    of_tasks = properties[available].reset_index(drop=True).reindex(at).replace([np.inf, -np.inf], np.nan)
+    chosen = list(columns) or [name for name in available if _is_usable(name, of_tasks[name])]
     if not chosen:
-        raise UserError(f"No property of the tasks differs between them. There are: {', '.join(known)}.")
-    return own[chosen]
+        raise UserError(f"No property of the tasks differs between them. There are: {', '.join(available)}.")
+    return of_tasks[chosen]
 
 
 def join_properties(

@@ -41,30 +41,31 @@ class Filter:
 
     def apply(self, table: Frame) -> Frame:
         """Return the rows that are asked for, of all frameworks; raises UserError where nothing is left."""
-        known = table["metric"].unique().tolist()
+        metrics = table["metric"].unique().tolist()
         if self.metric:
             table = table[table["metric"] == self.metric]
         elif not self.any_metric:
             table = table[table["optimised"].astype(bool)]
-        table = _kept(table, not table.empty, "--metric", self.metric, known)
-        types = [one for name in self.types for one in _TYPES.get(name, (name,))]
-        table = _chosen(table, "type", types, "--type")
-        table = _chosen(table, "task", _spelled(self.tasks, table), "--task", "task_id")
+        table = _kept(table, not table.empty, "metric", self.metric, metrics)
+        types = [task_type for name in self.types for task_type in _TYPES.get(name, (name,))]
+        table = _chosen(table, "type", types, "types")
+        table = _chosen(table, "task", _spelled(self.tasks, table), "tasks", "task_id")
         return self._of_constraint(table)
 
     def choose(self, table: Frame) -> Frame:
         """Return the rows of the frameworks that are asked for, by name or label; others may serve to impute with."""
-        for option, names in (("--framework", self.frameworks), ("--exclude", self.exclude)):
+        for argument, names in (("frameworks", self.frameworks), ("exclude", self.exclude)):
             unknown = [name for name in names if not _is_of(table, [name]).any()]
             if unknown:
-                known = ", ".join(sorted(table["framework"].unique())[:20])
+                listed = ", ".join(sorted(table["framework"].unique())[:20])
                 raise UserError(
-                    f"No row is of the framework {', '.join(unknown)}, which {option} names. There are: {known}."
+                    f"No row is of the framework {', '.join(unknown)}, which `{argument}` names. There are: {listed}.",
+                    [argument],
                 )
         if self.frameworks:
             table = table[_is_of(table, self.frameworks)]
         left = table[~_is_of(table, self.exclude)]
-        return _kept(left, not left.empty, "--exclude", ", ".join(self.exclude))
+        return _kept(left, not left.empty, "exclude", list(self.exclude))
 
     def _of_constraint(self, table: Frame) -> Frame:
         """Keep rows of one budget: baselines are matched by time, because their constraint may have another name."""
@@ -75,8 +76,8 @@ class Filter:
             base = base_constraint(self.constraint)
             named = table[[base_constraint(name) == base for name in table["constraint"]]]
         if named.empty:
-            known = ", ".join(sorted(table["constraint"].unique())[:10])
-            raise UserError(f"No row has the constraint '{self.constraint}'. There are: {known}.")
+            listed = ", ".join(sorted(table["constraint"].unique())[:10])
+            raise UserError(f"No row has the constraint '{self.constraint}'. There are: {listed}.")
         budgets = named["budget_s"].dropna().unique()
         others = table[table["role"].isin(BASELINES) & table["budget_s"].isin(budgets)]
         missing = ~others["framework"].isin(named["framework"].unique())
@@ -90,29 +91,32 @@ def _is_of(table: Frame, names: Sequence[str]) -> Flags:
     return hit | table["label"].isin(list(names)) if "label" in table else hit
 
 
-def _chosen(table: Frame, column: str, wanted: Sequence[str], option: str, also: str = "") -> Frame:
-    if not wanted:
+def _chosen(table: Frame, column: str, values: Sequence[str], argument: str, also: str = "") -> Frame:
+    if not values:
         return table
-    hit = table[column].isin(list(wanted))
+    hit = table[column].isin(list(values))
     if also:
-        hit |= table[also].isin(list(wanted))
-    return _kept(table[hit], bool(hit.any()), option, ", ".join(wanted), table[column].unique().tolist())
+        hit |= table[also].isin(list(values))
+    return _kept(table[hit], bool(hit.any()), argument, list(values), table[column].unique().tolist())
 
 
 def _spelled(tasks: Sequence[str], table: Frame) -> list[str]:
     """Return the names of tasks as the table spells them, where it has them in one other spelling only."""
-    known = {*table["task"].unique(), *table["task_id"].unique()}
+    taken = {*table["task"].unique(), *table["task_id"].unique()}
     spellings: dict[str, list[str]] = {}
     for name in table["task"].unique():
         spellings.setdefault(folded(name), []).append(name)
-    others = {name: spellings.get(folded(name), []) for name in tasks if name not in known}
+    others = {name: spellings.get(folded(name), []) for name in tasks if name not in taken}
     return [others[name][0] if len(others.get(name, [])) == 1 else name for name in tasks]
 
 
-def _kept(table: Frame, some: bool, option: str, value: str, known: Sequence[str] = ()) -> Frame:
+def _kept(
+    table: Frame, some: bool, argument: str, value: str | list[str], available: Sequence[str] = ()
+) -> Frame:
     if not some:
-        there = f" There are: {', '.join(sorted(known)[:20])}." if len(known) else ""
-        raise UserError(f"No row is left by {option} {value}.{there}".replace("  ", " "))
+        there = f" There are: {', '.join(sorted(available)[:20])}." if len(available) else ""
+        named = f"`{argument}={value!r}`" if value else f"`{argument}`"
+        raise UserError(f"No row is left by {named}.{there}", [argument])
     return table
 
 
@@ -122,18 +126,18 @@ def labelled(table: Frame) -> Frame:
     The constant predictor is matched by budget: a differing name of its constraint alone is no difference.
     """
     keys = ["framework", "version", "params", "constraint"]
-    found = table[[*keys, "budget_s", "cores", "role"]].drop_duplicates()
-    is_constant = found["role"] == "constant"
-    others, several_constants = found[~is_constant], found.loc[is_constant, "budget_s"].nunique() > 1
+    variants = table[[*keys, "budget_s", "cores", "role"]].drop_duplicates()
+    is_constant = variants["role"] == "constant"
+    others, several_constants = variants[~is_constant], variants.loc[is_constant, "budget_s"].nunique() > 1
     same = ["framework", "version", "params"]
     several = (
         len(others[["budget_s", "cores"]].drop_duplicates()) > 1
         or others.groupby(same)["constraint"].nunique().gt(1).any()
     )
-    versions = found.groupby("framework")["version"].nunique()
-    params = found.groupby(["framework", "version"])["params"].nunique()
+    versions = variants.groupby("framework")["version"].nunique()
+    params = variants.groupby(["framework", "version"])["params"].nunique()
     labels = {}
-    columns = (found[name] for name in (*keys, "role"))
+    columns = (variants[name] for name in (*keys, "role"))
     for framework, version, params_text, constraint, role in zip(*columns, strict=True):
         label = framework
         if versions[framework] > 1:
@@ -151,7 +155,7 @@ def labelled(table: Frame) -> Frame:
 def _shown_params(text: str) -> str:
     """Return `a=1,b=2` for params as JSON, and other texts as they are."""
     try:
-        found = json.loads(text)
+        params = json.loads(text)
     except ValueError:
         return text
-    return ",".join(f"{key}={value}" for key, value in found.items()) if isinstance(found, dict) else text
+    return ",".join(f"{key}={value}" for key, value in params.items()) if isinstance(params, dict) else text

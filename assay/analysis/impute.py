@@ -106,8 +106,8 @@ class FoldScores:
         if include_excluded or not out:
             return self, ()
         kept = self.keep([name for name in self.frameworks if name not in out])
-        said = f"Left out, because what it learned beforehand may hold these very tasks: {', '.join(out)}."
-        return kept, (f"{said} (--include-excluded)",)
+        note = f"Left out, because what it learned beforehand may hold these very tasks: {', '.join(out)}."
+        return kept, (f"{note} (--include-excluded)",)
 
     def complete(self) -> tuple[FoldScores, tuple[str, ...]]:
         """Return the folds on which every framework has a value, and what was left out.
@@ -207,7 +207,7 @@ def gather(table: Frame, policy: Policy = "constant", impute_not_own: bool = Fal
         met = _any_by_task(state != ABSENT, order["task"].to_numpy(), len(tasks.tasks))
         state[(state == ABSENT) & met[order["task"].to_numpy()]] = FAILED
     first = table.drop_duplicates("label")
-    found = FoldScores(
+    scores = FoldScores(
         frameworks=frameworks,
         roles=dict(zip(first["label"], first["role"], strict=True)),
         meta_learning=dict(zip(first["label"], first["meta_learning"].fillna(""), strict=True)),
@@ -226,49 +226,50 @@ def gather(table: Frame, policy: Policy = "constant", impute_not_own: bool = Fal
         policy=policy,
         budgets=dict(zip(first["label"], first["budget_s"].astype(float), strict=True)),
     )
-    return _fill(found, policy, impute_not_own)
+    return _fill(scores, policy, impute_not_own)
 
 
-def _fill(found: FoldScores, policy: Policy, impute_not_own: bool) -> FoldScores:
+def _fill(scores: FoldScores, policy: Policy, impute_not_own: bool) -> FoldScores:
     if policy == "none":
-        return found
+        return scores
     # A job that ended well, with predictions that the metric has no value for, is no failure but has no score either.
-    wanted = (found.state == FAILED) | ((found.state == OK) & np.isnan(found.values))
+    holes = (scores.state == FAILED) | ((scores.state == OK) & np.isnan(scores.values))
     if impute_not_own:
-        wanted |= found.state == NOT_OWN
-    fill = _fillers(found, policy)
-    filled = wanted & ~np.isnan(fill)
-    values = np.where(filled, fill, found.values)
-    notes = found.notes
-    if (wanted & ~filled).any():
+        holes |= scores.state == NOT_OWN
+    fill = _fillers(scores, policy)
+    filled = holes & ~np.isnan(fill)
+    values = np.where(filled, fill, scores.values)
+    notes = scores.notes
+    if (holes & ~filled).any():
         notes = (
             *notes,
-            f"Failures without anything to impute them with: {int((wanted & ~filled).sum())}.",
+            f"Failures without anything to impute them with: {int((holes & ~filled).sum())}.",
         )
-    return replace(found, values=values, imputed=filled, notes=notes)
+    return replace(scores, values=values, imputed=filled, notes=notes)
 
 
-def _fillers(found: FoldScores, policy: Policy) -> Floats:
+def _fillers(scores: FoldScores, policy: Policy) -> Floats:
     """Return (n, m) what a failure of each framework on each row counts as; baselines are those of its budget."""
     if policy == "worst":
-        sign = np.where(np.array(found.higher), 1.0, -1.0)[found.task]
-        scores = found.values * sign[:, None]
-        worst = np.where(np.isnan(scores), np.inf, scores).min(axis=1)
-        return (np.where(np.isinf(worst), np.nan, worst) * sign)[:, None] + np.zeros(len(found.frameworks))
+        sign = np.where(np.array(scores.higher), 1.0, -1.0)[scores.task]
+        signed = scores.values * sign[:, None]
+        worst = np.where(np.isnan(signed), np.inf, signed).min(axis=1)
+        return (np.where(np.isinf(worst), np.nan, worst) * sign)[:, None] + np.zeros(len(scores.frameworks))
     if policy == "constant":
-        own = [name for name in found.frameworks if found.roles[name] == "constant"]
-        remedy = "Run it (`constant`), or give --impute worst."
+        baselines = [name for name in scores.frameworks if scores.roles[name] == "constant"]
+        remedy = "Run it (`constant`), or choose another imputation, such as worst (`impute`)."
         what = "the constant predictor"
     else:
-        own = [name for name in found.frameworks if found.roles[name] == "forest"]
-        remedy, what = "Run `random_forest`, or give --impute constant.", "the random forest"
-    if not own:
-        if not (found.state == FAILED).any():
-            return np.full(found.values.shape, np.nan)
-        raise UserError(f"Failures are to count as {what}, which is not among the rows. {remedy}")
-    of_budget = {found.budgets.get(name): name for name in reversed(own)}
-    who = [of_budget.get(found.budgets.get(name), own[0]) for name in found.frameworks]
-    return found.values[:, [found.frameworks.index(name) for name in who]]
+        baselines = [name for name in scores.frameworks if scores.roles[name] == "forest"]
+        remedy = "Run `random_forest`, or choose another imputation, such as constant (`impute`)."
+        what = "the random forest"
+    if not baselines:
+        if not (scores.state == FAILED).any():
+            return np.full(scores.values.shape, np.nan)
+        raise UserError(f"Failures are to count as {what}, which is not among the rows. {remedy}", ["impute"])
+    of_budget = {scores.budgets.get(name): name for name in reversed(baselines)}
+    who = [of_budget.get(scores.budgets.get(name), baselines[0]) for name in scores.frameworks]
+    return scores.values[:, [scores.frameworks.index(name) for name in who]]
 
 
 def _codes(column: Series) -> tuple[tuple[str, ...], Ints]:
@@ -295,7 +296,7 @@ def _task_codes(table: Frame) -> tuple[_Tasks, Ints]:
     codes = pd.factorize(codes)[0]
     first = table.iloc[pd.Series(codes).drop_duplicates().index]
     has_results = ~table["status"].isin(NOT_ITS_OWN).groupby(codes).all().to_numpy()
-    known = _Tasks(
+    described = _Tasks(
         tasks=tuple(_told_apart(first, has_results)),
         keys=tuple(first[columns].itertuples(index=False, name=None)),
         task_ids=tuple(plain_id(task_id) for task_id in first["task_id"]),
@@ -303,19 +304,19 @@ def _task_codes(table: Frame) -> tuple[_Tasks, Ints]:
         metrics=tuple(first["metric"]),
         higher=tuple(bool(is_higher) for is_higher in first["higher_is_better"]),
     )
-    return known, codes
+    return described, codes
 
 
 def _told_apart(tasks: Frame, has_results: Bools) -> list[str]:
     """Return the name of each task, with what it differs in from those of the same name behind it."""
     shown = tasks["task"].to_numpy(dtype=object).copy()
-    known = tasks[has_results]
-    shared = known[known["task"].duplicated(keep=False)]  # most names stand for one task
+    readable = tasks[has_results]
+    shared = readable[readable["task"].duplicated(keep=False)]  # most names stand for one task
     for name, namesakes in shared.groupby("task", sort=False):
         for column, digits in (("task_id", None), ("metric", None), ("task_digest", 6)):
             if namesakes[column].nunique() > 1:
                 same = (tasks["task"] == name).to_numpy()
-                shown[same] = [f"{name}/{one[:digits]}" for one in tasks.loc[same, column]]
+                shown[same] = [f"{name}/{value[:digits]}" for value in tasks.loc[same, column]]
                 break
     seen: dict[str, int] = {}
     for at in np.argsort(~has_results, kind="stable"):  # what is still equal differs in more than one of them

@@ -124,9 +124,9 @@ class Inputs:
 
     def task_sizes(self) -> dict[tuple[str, str], float]:
         """Return the number of rows of each task, by task and task_id, where a property tells it."""
-        known = self.scores.properties
-        name = next((column for column in known.columns if column in SIZE_COLUMNS), "")
+        properties = self.scores.properties
+        name = next((column for column in properties.columns if column in SIZE_COLUMNS), "")
         if not name:
             return {}
-        keys = zip(known["task"], known["task_id"], strict=True)
-        return dict(zip(keys, known[name].astype(float), strict=True))
+        keys = zip(properties["task"], properties["task_id"], strict=True)
+        return dict(zip(keys, properties[name].astype(float), strict=True))

@@ -69,7 +69,7 @@ def decorrelate(scores: Floats, clusters: Ints | None = None) -> Decorrelated:
 
 
 def measure_instability(
-    own: Decorrelated, values: Array, min_size: int, each_row: bool = False
+    decorrelated: Decorrelated, values: Array, min_size: int, each_row: bool = False
 ) -> Instability | None:
     """Test whether the parameters change along one covariate; None where it cannot be split.
 
@@ -83,34 +83,34 @@ def measure_instability(
         Neerlandica 61. Zeileis, Hothorn and Hornik (2008), Model-based recursive partitioning, Journal of
         Computational and Graphical Statistics 17.
     """
-    if own.k == 0:
+    if decorrelated.k == 0:
         return None
     if np.issubdtype(np.asarray(values).dtype, np.integer):
-        return _test_levels(own, values)
-    process = _Process.along(own, values, min_size, each_row)
+        return _test_levels(decorrelated, values)
+    process = _Process.along(decorrelated, values, min_size, each_row)
     if process is None:
         return None
-    statistic = float(process.statistics(own.scores[None], own.sizes[None])[0])
-    return Instability(statistic, log_p_sup_lm(statistic, own.k, process.ratio))
+    statistic = float(process.statistics(decorrelated.scores[None], decorrelated.sizes[None])[0])
+    return Instability(statistic, log_p_sup_lm(statistic, decorrelated.k, process.ratio))
 
 
 def permutation_p(
-    own: Decorrelated, values: Array, min_size: int, draws: int, random: np.random.Generator
+    decorrelated: Decorrelated, values: Array, min_size: int, draws: int, random: np.random.Generator
 ) -> float:
     """Return the share of draws, the data counted among them, whose statistic is at least as large.
 
     In a draw the units are dealt out anew to the covariate's values: all observations of a cluster stay together.
     """
-    orders = np.stack([random.permutation(len(own.sizes)) for _ in range(draws)])
-    orders = np.concatenate([np.arange(len(own.sizes))[None], orders])
-    scores, sizes = own.scores[orders], own.sizes[orders]
+    orders = np.stack([random.permutation(len(decorrelated.sizes)) for _ in range(draws)])
+    orders = np.concatenate([np.arange(len(decorrelated.sizes))[None], orders])
+    scores, sizes = decorrelated.scores[orders], decorrelated.sizes[orders]
     if np.issubdtype(np.asarray(values).dtype, np.integer):
-        found = _level_statistics(scores, sizes, values)
+        statistics = _level_statistics(scores, sizes, values)
     else:
-        process = _Process.along(own, values, min_size, False)
+        process = _Process.along(decorrelated, values, min_size, False)
         assert process is not None
-        found = process.statistics(scores, sizes)
-    return float((found >= found[0] * (1 - 1e-12)).mean())
+        statistics = process.statistics(scores, sizes)
+    return float((statistics >= statistics[0] * (1 - 1e-12)).mean())
 
 
 @dataclass(frozen=True)
@@ -123,16 +123,18 @@ class _Process:
     last: int
 
     @classmethod
-    def along(cls, own: Decorrelated, values: Floats, min_size: int, each_row: bool) -> _Process | None:
-        first = max(ceil(TRIM * own.n), min_size)
+    def along(
+        cls, decorrelated: Decorrelated, values: Floats, min_size: int, each_row: bool
+    ) -> _Process | None:
+        first = max(ceil(TRIM * decorrelated.n), min_size)
         order = np.argsort(values, kind="stable")
         ordered = np.asarray(values)[order]
         ends = np.arange(len(order) - 1) if each_row else np.flatnonzero(ordered[1:] > ordered[:-1])
-        after = own.sizes[order].cumsum()[ends]
-        inside = (after >= first) & (after <= own.n - first)
+        after = decorrelated.sizes[order].cumsum()[ends]
+        inside = (after >= first) & (after <= decorrelated.n - first)
         if ordered[0] == ordered[-1] or not inside.any():
             return None
-        return cls(order, ends, first, own.n - first)
+        return cls(order, ends, first, decorrelated.n - first)
 
     @property
     def ratio(self) -> float:
@@ -147,19 +149,19 @@ class _Process:
         after = sizes[:, self.order].cumsum(axis=1)[:, self.ends]
         inside = (after >= self.first) & (after <= self.last)
         share = np.where(inside, after / n, 0.5)
-        found = np.where(inside, (walked**2).sum(axis=2) / (share * (1 - share)), 0.0)
-        largest: Floats = found.max(axis=1)
+        by_cut = np.where(inside, (walked**2).sum(axis=2) / (share * (1 - share)), 0.0)
+        largest: Floats = by_cut.max(axis=1)
         return largest
 
 
-def _test_levels(own: Decorrelated, codes: Ints) -> Instability | None:
+def _test_levels(decorrelated: Decorrelated, codes: Ints) -> Instability | None:
     from scipy.stats import chi2
 
     present = len(np.unique(codes))
     if present < 2:
         return None
-    statistic = float(_level_statistics(own.scores[None], own.sizes[None], codes)[0])
-    df = own.k * (present - 1)
+    statistic = float(_level_statistics(decorrelated.scores[None], decorrelated.sizes[None], codes)[0])
+    df = decorrelated.k * (present - 1)
     return Instability(statistic, float(chi2.logsf(statistic, df)))
 
 
@@ -167,6 +169,6 @@ def _level_statistics(scores: Floats, sizes: Floats, codes: Ints) -> Floats:
     total = np.zeros(len(scores))
     n = sizes[0].sum()
     for level in np.unique(codes):
-        own = codes == level
-        total += (scores[:, own].sum(axis=1) ** 2).sum(axis=1) / (sizes[:, own].sum(axis=1) / n)
+        members = codes == level
+        total += (scores[:, members].sum(axis=1) ** 2).sum(axis=1) / (sizes[:, members].sum(axis=1) / n)
     return total

@@ -165,11 +165,11 @@ class ModelBounds(AnalysisRecord):
 
     def summary(self) -> str:
         """Say whose bounds these are, and how often they held."""
-        inside, known = share_inside(self.bounds)
+        inside, judged = share_inside(self.bounds)
         held = (
             "Where a framework predicts with that very model, its test score lay within the bound in "
-            f"{inside} of {count_of(known, 'job')}."
-            if known
+            f"{inside} of {count_of(judged, 'job')}."
+            if judged
             else "No framework here predicts with a single one of these models: all combine them."
         )
         return (
@@ -186,8 +186,10 @@ class ModelBounds(AnalysisRecord):
 
     def remarks(self) -> tuple[str, ...]:
         """Say what the test score is of, and how often the bounds held."""
-        inside, known = share_inside(self.bounds)
-        held = f"; where it is that very model, it lay inside in {inside} of {known} jobs." if known else "."
+        inside, judged = share_inside(self.bounds)
+        held = (
+            f"; where it is that very model, it lay inside in {inside} of {judged} jobs." if judged else "."
+        )
         return (
             f"The framework's score in the test is of whatever it predicts with, mostly an ensemble{held}",
         )
@@ -202,8 +204,8 @@ class ModelBounds(AnalysisRecord):
 
 def share_inside(bounds: Sequence[Bound]) -> tuple[int, int]:
     """Return in how many jobs the model's own test score lay within its interval, and of how many that is known."""
-    known = [bound for bound in bounds if bound.is_same and bound.interval.lower is not None]
-    return sum(bound.is_inside for bound in known), len(known)
+    judged = [bound for bound in bounds if bound.is_same and bound.interval.lower is not None]
+    return sum(bound.is_inside for bound in judged), len(judged)
 
 
 def compute(inputs: Inputs, options: BoundOptions) -> ModelBounds:

@@ -244,7 +244,9 @@ def compare_pairwise(
     if not n_tasks:
         raise UserError("There is no task on which all frameworks have a score.")
     if np.isnan(scores.values).any():
-        raise UserError("Scores are missing: impute them (--impute), or leave out the tasks or frameworks.")
+        raise UserError(
+            "Scores are missing: impute them (`impute`), or leave out the tasks or frameworks.", ["impute"]
+        )
     points, ties = _points_by_task(scores)
     means = scores.means()
     ranks = task_ranks(means)

@@ -152,21 +152,21 @@ def find_front(frameworks: tuple[str, ...], scores: Floats, seconds: Floats, ove
         over: `mean` or `median`.
     """
     average = np.nanmedian if over == "median" else np.nanmean
-    known = [
+    timed = [
         j
         for j in range(len(frameworks))
         if np.isfinite(scores[:, j]).any() and np.isfinite(seconds[:, j]).any()
     ]
-    score = np.array([average(scores[:, j]) for j in known])
-    time = np.array([average(seconds[:, j]) for j in known])
+    score = np.array([average(scores[:, j]) for j in timed])
+    time = np.array([average(seconds[:, j]) for j in timed])
     points = []
     for place in np.lexsort((-score, time)):
         ahead = (score >= score[place]) & (time <= time[place])
         beaten = (ahead & ((score > score[place]) | (time < time[place]))).any()
         points.append(
-            Point(frameworks[known[place]], float(score[place]), float(time[place]), not bool(beaten))
+            Point(frameworks[timed[place]], float(score[place]), float(time[place]), not bool(beaten))
         )
-    missing = tuple(name for j, name in enumerate(frameworks) if j not in known)
+    missing = tuple(name for j, name in enumerate(frameworks) if j not in timed)
     return Front(tuple(points), over, missing)
 
 

@@ -197,22 +197,22 @@ class _Growth:
         return tuple(self.nodes), tuple(notes)
 
     def _grow(self, rows: Ints, parent: int | None, depth: int) -> int:
-        own = self._fit(self.points[rows].sum(axis=0), self.ties[rows].sum(), len(rows))
+        fitted = self._fit(self.points[rows].sum(axis=0), self.ties[rows].sum(), len(rows))
         number, settings = len(self.nodes) + 1, self.settings
-        worth = dict(zip(self.data.frameworks, own.worths.tolist(), strict=True))
+        worth = dict(zip(self.data.frameworks, fitted.worths.tolist(), strict=True))
         tasks = len(np.unique(self.data.tasks[rows]))
-        node = Node(number, parent, depth, len(rows), tasks, worth, float(own.loglik))
+        node = Node(number, parent, depth, len(rows), tasks, worth, float(fitted.loglik))
         self.nodes.append(node)
         if len(rows) < 2 * settings.min_size or depth == settings.max_depth:
             return number
-        tests = self._tests(rows, own, tasks)
+        tests = self._tests(rows, fitted, tasks)
         split = self._split(rows, tests)
         children: tuple[int, ...] = ()
         if split is not None:
             left = split.goes_left(self.data.covariates[split.variable][rows])
             children = tuple(self._grow(part, number, depth + 1) for part in (rows[left], rows[~left]))
         self.nodes[number - 1] = Node(
-            number, parent, depth, len(rows), tasks, worth, float(own.loglik), tests, split, children
+            number, parent, depth, len(rows), tasks, worth, float(fitted.loglik), tests, split, children
         )
         return number
 
@@ -221,18 +221,18 @@ class _Growth:
         met = np.asarray(counts, dtype=float)[..., None, None] * (1 - np.eye(m))
         return fit(Tallies(points, ties, met))
 
-    def _scores(self, rows: Ints, own: Fits) -> Floats:
+    def _scores(self, rows: Ints, fitted: Fits) -> Floats:
         """Return the gradient of the log-likelihood of each fold; the last framework is the reference."""
         m = len(self.data.frameworks)
-        points, ties = own.expected(1 - np.eye(m))
+        points, ties = fitted.expected(1 - np.eye(m))
         scores = (self.points[rows] - points)[:, :-1]
-        if np.isfinite(own.tie):
+        if np.isfinite(fitted.tie):
             scores = np.column_stack([scores, self.ties[rows] - ties])
         return scores
 
-    def _tests(self, rows: Ints, own: Fits, tasks: int) -> tuple[Fluctuation, ...]:
+    def _tests(self, rows: Ints, fitted: Fits, tasks: int) -> tuple[Fluctuation, ...]:
         settings = self.settings
-        scores = self._scores(rows, own)
+        scores = self._scores(rows, fitted)
         _, first, codes = np.unique(self.data.tasks[rows], return_index=True, return_inverse=True)
         together = settings.unit == "cluster"
         plain = decorrelate(scores, codes if together else None)
@@ -240,20 +240,26 @@ class _Growth:
         permute = not settings.psychotree and tasks < TASKS_PER_PARAMETER * scores.shape[1]
         # Folds taken as independent are still dealt out task by task: else a permutation would know no tasks.
         units = plain if together else _by_task(plain, codes)
-        found = {}
+        instabilities = {}
         for name, values in self.covariates.items():
-            found[name] = measure_instability(plain, values[rows][at], settings.min_size, settings.psychotree)
-        counted = sum(one is not None for one in found.values())
+            instabilities[name] = measure_instability(
+                plain, values[rows][at], settings.min_size, settings.psychotree
+            )
+        counted = sum(instability is not None for instability in instabilities.values())
         tests = []
-        for name, one in found.items():
-            if one is None:
+        for name, instability in instabilities.items():
+            if instability is None:
                 tests.append(Fluctuation(name, None))
                 continue
-            p = exp(one.log_p)
+            p = exp(instability.log_p)
             if permute:
                 values = self.covariates[name][rows][first]
                 p = permutation_p(units, values, settings.min_size, DRAWS, self.random)
-            tests.append(Fluctuation(name, one.statistic, p, _bonferroni(p, counted), one.log_p, permute))
+            tests.append(
+                Fluctuation(
+                    name, instability.statistic, p, _bonferroni(p, counted), instability.log_p, permute
+                )
+            )
         return tuple(tests)
 
     def _split(self, rows: Ints, tests: Sequence[Fluctuation]) -> Split | None:
@@ -277,10 +283,12 @@ class _Growth:
         loglik = self._fit(won, even, count).loglik
         loglik = loglik + self._fit(points.sum(axis=0) - won, ties.sum() - even, len(rows) - count).loglik
         inside = lefts[:, int(np.argmax(loglik))]
-        own = self.data.covariates[name][rows]
+        property_values = self.data.covariates[name][rows]
         if values.dtype.kind != "i":
-            return Split(name, threshold=float(own[inside].max()))
-        return Split(name, None, *(tuple(sorted(set(own[part].tolist()))) for part in (inside, ~inside)))
+            return Split(name, threshold=float(property_values[inside].max()))
+        return Split(
+            name, None, *(tuple(sorted(set(property_values[part].tolist()))) for part in (inside, ~inside))
+        )
 
 
 def split_words(nodes: Sequence[Node], node: Node) -> str:
@@ -298,12 +306,13 @@ def split_words(nodes: Sequence[Node], node: Node) -> str:
 
 def _strongest(tests: Sequence[Fluctuation]) -> Fluctuation | None:
     """Return the test with the smallest p-value; of equals the first, and equals are what differs by rounding."""
-    known = [test for test in tests if test.statistic is not None]
-    if known and known[0].by_permutation:  # draws are coarse: among equals the asymptotic p-value decides
-        least = min(test.p_raw for test in known)
-        known = [test for test in known if test.p_raw == least]
-    lowest = min((test.log_p for test in known), default=nan)
-    return next((test for test in known if test.log_p <= lowest + SAME * abs(lowest)), None)
+    possible = [test for test in tests if test.statistic is not None]
+    if possible and possible[0].by_permutation:
+        # Draws are coarse: among equals the asymptotic p-value decides.
+        least = min(test.p_raw for test in possible)
+        possible = [test for test in possible if test.p_raw == least]
+    lowest = min((test.log_p for test in possible), default=nan)
+    return next((test for test in possible if test.log_p <= lowest + SAME * abs(lowest)), None)
 
 
 def _as_codes(name: str, values: Array) -> Array:
@@ -314,14 +323,15 @@ def _as_codes(name: str, values: Array) -> Array:
     if len(levels) > MAX_LEVELS:
         raise UserError(
             f"The property '{name}' has {len(levels)} levels: a tree takes {MAX_LEVELS} at most. Leave it out with "
-            "--columns, or group its levels."
+            "`columns`, or group its levels.",
+            ["columns"],
         )
     return codes.astype(np.int64)
 
 
-def _by_task(own: Decorrelated, codes: Ints) -> Decorrelated:
-    summed = np.zeros((int(codes.max()) + 1, own.k))
-    np.add.at(summed, codes, own.scores)
+def _by_task(decorrelated: Decorrelated, codes: Ints) -> Decorrelated:
+    summed = np.zeros((int(codes.max()) + 1, decorrelated.k))
+    np.add.at(summed, codes, decorrelated.scores)
     return Decorrelated(summed, np.bincount(codes).astype(float))
 
 

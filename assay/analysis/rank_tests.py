@@ -69,8 +69,8 @@ def critical_distance(m: int, n_tasks: int, alpha: float = 0.05) -> float:
 def holm(p: ArrayLike) -> Floats:
     """Return p-values adjusted by Holm's step-down procedure; NaN stays NaN and is not counted."""
     given = np.asarray(p, dtype=float)
-    known = np.flatnonzero(~np.isnan(given))
-    order = known[np.argsort(given[known], kind="stable")]
+    counted = np.flatnonzero(~np.isnan(given))
+    order = counted[np.argsort(given[counted], kind="stable")]
     steps = np.maximum.accumulate(given[order] * np.arange(len(order), 0, -1))
     out = np.full(len(given), nan)
     out[order] = np.minimum(steps, 1.0)

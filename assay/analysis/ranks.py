@@ -316,12 +316,12 @@ def rank_frameworks(
 
 def _groups(average: Floats, distance: float) -> tuple[tuple[int, int], ...]:
     """Return maximal runs of at least two neighbours within the distance."""
-    found: list[tuple[int, int]] = []
+    groups: list[tuple[int, int]] = []
     for first in range(len(average)):
         last = int(np.searchsorted(average, average[first] + distance, side="right")) - 1
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return tuple(found)
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return tuple(groups)
 
 
 def _check(scores: Floats, frameworks: Sequence[str], control: str | None) -> None:
@@ -332,7 +332,9 @@ def _check(scores: Floats, frameworks: Sequence[str], control: str | None) -> No
     if scores.shape[0] < 1:
         raise UserError("There is no task on which all frameworks have a score.")
     if not np.isfinite(scores).all():
-        raise UserError("Scores are missing: impute them (--impute), or leave out the tasks or frameworks.")
+        raise UserError(
+            "Scores are missing: impute them (`impute`), or leave out the tasks or frameworks.", ["impute"]
+        )
     if control is not None and control not in frameworks:
         raise UserError(f"Unknown control '{control}': give one of {', '.join(frameworks)}.")
 

@@ -44,10 +44,10 @@ class Scaled(AnalysisRecord):
 
     def boxes(self) -> dict[str, dict[str, float]]:
         """Return the quartiles of each framework over the tasks that have a scale."""
-        known = self.values[np.isfinite(self.values).all(axis=1)]
-        if not len(known):
+        complete = self.values[np.isfinite(self.values).all(axis=1)]
+        if not len(complete):
             return {}
-        quantiles = np.quantile(known, list(QUANTILES.values()), axis=0)
+        quantiles = np.quantile(complete, list(QUANTILES.values()), axis=0)
         return {
             name: dict(zip(QUANTILES, quantiles[:, j].tolist(), strict=True))
             for j, name in enumerate(self.frameworks)

@@ -117,13 +117,15 @@ class Sensitivity(AnalysisRecord):
         """Return what the table holds, who leads without which task, and what could have been detected."""
         changed = [task for task in self.tasks if task.new_leader]
         rate = self.detectable_win_rate
-        found = f"{100 * rate:.0f} % would be detected in {100 * POWER:g} % of such suites." if rate else ""
+        detected = (
+            f"{100 * rate:.0f} % would be detected in {100 * POWER:g} % of such suites." if rate else ""
+        )
         return (
             "Average ranks; in brackets on how many tasks.",
             f"Without one task the leader changes in {len(changed)} of {self.n_tasks} cases.",
             *(f"  without {task.task}: {task.new_leader}" for task in changed[:MOST_LEADERS]),
             f"With {self.n_tasks} tasks, average ranks must differ by {significant(self.detectable_rank, 3)}; a win "
-            f"rate of {found or 'even 100 % could not be detected.'}",
+            f"rate of {detected or 'even 100 % could not be detected.'}",
         )
 
     def new_leaders(self) -> int:

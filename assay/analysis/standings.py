@@ -74,12 +74,12 @@ def make_standings(
     for name in sorted(scores.frameworks):
         standing = replace(jobs[name], imputed=imputed[name], meta_learning=scores.meta_learning[name])
         if name in compared.frameworks and compared.tasks:
-            own = ranks[:, compared.frameworks.index(name)]
+            own_ranks = ranks[:, compared.frameworks.index(name)]
             standing = replace(
                 standing,
-                rank=float(own.mean()),
-                wins=int((own == 1.0).sum()),
-                tasks=len(own),
+                rank=float(own_ranks.mean()),
+                wins=int((own_ranks == 1.0).sum()),
+                tasks=len(own_ranks),
                 scaled=scaled.get(name),
             )
             standing = _with_pairs(standing, pairs) if pairs else standing
@@ -120,7 +120,7 @@ def _by_framework(table: Frame) -> dict[str, Standing]:
         }
     )
     how = {"ok": "sum", "failed": "sum", "fit_s": "median", "row_s": "median", "constant_predictions": "sum"}
-    found = frame.groupby("label").agg({**how, "fit_share": "max"})
+    totals = frame.groupby("label").agg({**how, "fit_share": "max"})
     return {
         str(name): Standing(
             framework=str(name),
@@ -131,7 +131,7 @@ def _by_framework(table: Frame) -> dict[str, Standing]:
             constant_predictions=int(row["constant_predictions"]),
             fit_share=_number(row["fit_share"]),
         )
-        for name, row in found.to_dict("index").items()
+        for name, row in totals.to_dict("index").items()
     }
 
 
@@ -151,16 +151,16 @@ def _number(value: float | None) -> float | None:
 
 def make_cells_by_task(scores: FoldScores) -> dict[tuple[str, str], Cell]:
     """Return the cells of all tasks on which somebody has a result of its own: one that cannot be read has none."""
-    own = ~np.isin(scores.state, (NOT_OWN, ABSENT))
-    known = own & ~np.isnan(scores.values)
+    is_own = ~np.isin(scores.state, (NOT_OWN, ABSENT))
+    is_scored = is_own & ~np.isnan(scores.values)
     first = np.flatnonzero(np.diff(scores.task, prepend=-1))  # rows of a task stand together
 
     def count(part: Bools) -> list[list[int]]:
         counts: list[list[int]] = np.add.reduceat(part.astype(int), first, axis=0).tolist()
         return counts
 
-    sums = np.add.reduceat(np.where(known, scores.values, 0.0), first, axis=0).tolist()
-    counts, folds, failed = count(known), count(own), count(own & (scores.state != OK))
+    sums = np.add.reduceat(np.where(is_scored, scores.values, 0.0), first, axis=0).tolist()
+    counts, folds, failed = count(is_scored), count(is_own), count(is_own & (scores.state != OK))
     imputed = count(scores.imputed)
     return {
         (task, name): Cell(

@@ -76,8 +76,8 @@ class Times(AnalysisRecord):
 
     def nothing_to_show(self) -> str:
         """Say so where there is nothing to compare with a budget."""
-        known = any(time.jobs and isfinite(time.budget_s) for time in self.training)
-        return "" if known else "No training times, or no budgets, are known."
+        has_budget = any(time.jobs and isfinite(time.budget_s) for time in self.training)
+        return "" if has_budget else "No training times, or no budgets, are known."
 
     def drawings(self) -> tuple[Drawing, ...]:
         """Return training times, and inference times for the command that asks for them."""

@@ -107,6 +107,6 @@ def _plan_warnings(jobs: Plan, specs: Sequence[FrameworkSpec], rows: Sequence[Ro
     ]
     if stale := count_stale(jobs, rows):
         out.append(
-            f"{stale} row(s) were made with another adapter or lock: run them again with --rerun-stale."
+            f"{stale} row(s) were made with another adapter or lock: run them again with `rerun_stale=True`."
         )
     return out

@@ -54,18 +54,18 @@ def check(
 
     check_tier(tier)
     choose_tasks(task or ())
-    found = []
+    checks = []
     for spec in find_frameworks(",".join(name)):
         folder = keep and keep / f"{spec.name}-{spec.version}"
-        one = check_framework(
+        checked = check_framework(
             spec, constraint=constraint, tier=tier, tasks=task or (), keep=folder, tell=_tell
         )
-        found.append(one)
+        checks.append(checked)
         if not json:
-            _show(one)
+            _show(checked)
     if json:
-        print_json([one.to_json() for one in found])
-    raise typer.Exit(0 if all(one.ok for one in found) else 1)
+        print_json([checked.to_json() for checked in checks])
+    raise typer.Exit(0 if all(checked.ok for checked in checks) else 1)
 
 
 def _tell(event: Event) -> None:
@@ -73,26 +73,28 @@ def _tell(event: Event) -> None:
         tell_install(f"{event.job.framework} {event.job.version}", event.text)
     if event.row is not None and event.job.framework != "constant":
         job, row = event.job, event.row
-        said = f"{job.framework} on {job.task}: {row.status}, fit {seconds(row.fit_s)}"
-        say(said, file=sys.stderr, flush=True)
+        line = f"{job.framework} on {job.task}: {row.status}, fit {seconds(row.fit_s)}"
+        say(line, file=sys.stderr, flush=True)
 
 
-def _show(one: Check) -> None:
+def _show(checked: Check) -> None:
     columns = ["task", "type", "packs", "status", "metric", ">score", ">constant", ">fit"]
     print_table(
-        f"{one.framework} {one.version} with {one.constraint}", columns, [_line(task) for task in one.tasks]
+        f"{checked.framework} {checked.version} with {checked.constraint}",
+        columns,
+        [_line(task) for task in checked.tasks],
     )
     say()
-    for claim in one.claims:
+    for claim in checked.claims:
         say(_sentence(claim))
-    for task in one.tasks:
+    for task in checked.tasks:
         if task.log:
             say(f"\nThe log of {task.task} ends:")
             say("\n".join(f"  {short(line, LOG_WIDTH)}" for line in task.log[-LOG_LINES:]))
-            say(_next_step(one, task))
-    broken = sum(claim.is_broken for claim in one.claims)
+            say(_next_step(checked, task))
+    broken = sum(claim.is_broken for claim in checked.claims)
     say(
-        f"\n{one.framework} {one.version} {f'breaks {broken} claim(s)' if broken else 'keeps the contract'}.\n"
+        f"\n{checked.framework} {checked.version} {f'breaks {broken} claim(s)' if broken else 'keeps the contract'}.\n"
     )
 
 
@@ -114,9 +116,9 @@ def _sentence(claim: Promise) -> str:
     return f"{word} {claim.claim}" + (f": {short(claim.problem, WIDTH)}" if claim.problem else "")
 
 
-def _next_step(one: Check, task: TaskCheck) -> str:
-    if one.store:
-        return f"Look closer: assay explain {task.key[:10]} --store {one.store}"
+def _next_step(checked: Check, task: TaskCheck) -> str:
+    if checked.store:
+        return f"Look closer: assay explain {task.key[:10]} --store {checked.store}"
     return (
         "Look closer: check it again with --keep DIR; then assay explain and assay job shell reach this job."
     )

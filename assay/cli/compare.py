@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.flags import with_flags
 from assay.cli.groups import grouped
 from assay.cli.options import Constraint, Json, SuiteName, tell_notes
 from assay.cli.output import number, print_json, print_table, say
@@ -60,12 +61,12 @@ def compare(
     if fail_if_worse is not None:
         check_margin(fail_if_worse)
     settings, selection = flags.settings(), tasks.selection()
-    known = tasks.load_suite(suite, settings)
+    loaded_suite = tasks.load_suite(suite, settings)
     specs = api.find_pair(a, b, flags.params())
-    loaded = api.load_tasks(known, settings, selection)
+    loaded = api.load_tasks(loaded_suite, settings, selection)
     tell_notes(loaded)
     jobs = api.plan(
-        known, specs, constraint, tasks=loaded, folds=flags.fold, seed=flags.seed,
+        loaded_suite, specs, constraint, tasks=loaded, folds=flags.fold, seed=flags.seed,
         metrics=flags.metric or [], settings=settings,
     )  # fmt: skip
     jobs = _paired(jobs, fail_if_worse)
@@ -74,40 +75,43 @@ def compare(
     opened = Store(flags.store)
     jobs = api.match_store(jobs, opened)
     run_with_progress(jobs, opened, executor, options, settings, quiet=json)
-    found = api.compare(jobs, opened, specs[0], specs[1], confidence=confidence)
-    _show(found, fail_if_worse, json)
-    if not json and (found.imputed_a or found.imputed_b or found.left_out):
+    comparison = api.compare(jobs, opened, specs[0], specs[1], confidence=confidence)
+    warnings = tuple(with_flags(warning, ["rerun_stale"]) for warning in comparison.warnings)
+    comparison = replace(comparison, warnings=warnings)
+    _show(comparison, fail_if_worse, json)
+    if not json and (comparison.imputed_a or comparison.imputed_b or comparison.left_out):
         say(f"Why jobs failed: assay results --failed{store_words(opened)}")
-    if fail_if_worse is not None and found.is_worse(fail_if_worse):
+    if fail_if_worse is not None and comparison.is_worse(fail_if_worse):
         raise typer.Exit(1)
 
 
 def _paired(jobs: Plan, fail_if_worse: float | None) -> Plan:
     """Return the jobs that can be compared; what one of the frameworks does not do, none has to run."""
     unsuited = {task for _, task in jobs.unsuited}
-    own = tuple(job for job in jobs.jobs if job.task not in unsuited)
+    paired = tuple(job for job in jobs.jobs if job.task not in unsuited)
     names = " and ".join(f"{spec.name} {spec.version}" for spec in jobs.frameworks[:2])
-    if not own:
+    if not paired:
         raise ConfigError(f"No task is of a type that both {names} do. Choose others.")
-    if fail_if_worse is not None and len({(job.task_digest, job.repeat, job.fold) for job in own}) == 1:
+    if fail_if_worse is not None and len({(job.task_digest, job.repeat, job.fold) for job in paired}) == 1:
         raise ConfigError(
             f"--fail-if-worse {fail_if_worse:g} cannot be judged on one fold of one task, which has no interval. "
             "Ask for more folds or tasks."
         )
-    return replace(jobs, jobs=own)
+    return replace(jobs, jobs=paired)
 
 
-def _show(found: Comparison, fail_if_worse: float | None, json: bool) -> None:
-    verdict = None if fail_if_worse is None else _verdict(found, fail_if_worse)
+def _show(comparison: Comparison, fail_if_worse: float | None, json: bool) -> None:
+    verdict = None if fail_if_worse is None else _verdict(comparison, fail_if_worse)
     if json:
-        said = {"sentence": _sentence(found), "fail_if_worse": fail_if_worse, "verdict": verdict}
-        print_json({**asdict(found), **said})
+        judged = {"sentence": _sentence(comparison), "fail_if_worse": fail_if_worse, "verdict": verdict}
+        print_json({**asdict(comparison), **judged})
         return
     columns = [
-        "task", "metric", f">{found.a}", f">{found.b}", ">constant", ">gap", ">difference", ">folds", ">failed",
+        "task", "metric", f">{comparison.a}", f">{comparison.b}", ">constant", ">gap", ">difference", ">folds",
+        ">failed",
     ]  # fmt: skip
-    print_table("", columns, [_line(task) for task in found.tasks])
-    say(_sentence(found))
+    print_table("", columns, [_line(task) for task in comparison.tasks])
+    say(_sentence(comparison))
     if verdict is not None:
         say({
             "worse": f"It is worse by more than {fail_if_worse:g} of the gap: exit code 1.",
@@ -115,15 +119,15 @@ def _show(found: Comparison, fail_if_worse: float | None, json: bool) -> None:
             "undecided": f"That it is worse by more than {fail_if_worse:g} of the gap is neither shown nor ruled out.",
         }[verdict])  # fmt: skip
     say("The gap of a task is the way from the constant predictor to the better of the two.")
-    say(f"trust: {found.trust}")
-    for warning in found.warnings:
+    say(f"trust: {comparison.trust}")
+    for warning in comparison.warnings:
         say(f"warning: {warning}")
 
 
-def _verdict(found: Comparison, by: float) -> str:
-    if found.lower is None or found.upper is None:
+def _verdict(comparison: Comparison, by: float) -> str:
+    if comparison.lower is None or comparison.upper is None:
         return "undecided"
-    return "worse" if found.is_worse(by) else "not worse" if found.lower >= -by else "undecided"
+    return "worse" if comparison.is_worse(by) else "not worse" if comparison.lower >= -by else "undecided"
 
 
 def _line(task: TaskDifference) -> list[str | int]:
@@ -135,18 +139,24 @@ def _line(task: TaskDifference) -> list[str | int]:
     ]  # fmt: skip
 
 
-def _sentence(found: Comparison) -> str:
+def _sentence(comparison: Comparison) -> str:
     """Return the result as one sentence, such as "b 2 scores 0.012 of the gap above b 1 (…): no clear difference."."""
-    way = "above" if found.estimate >= 0 else "below"
-    said = f"{found.b} scores {_gaps(abs(found.estimate))} of the gap {way} {found.a}"
-    counted = f"{_many(found.n_tasks, 'task')}, {_many(found.n_pairs, 'pair')}"
-    if found.lower is None or found.upper is None:
-        return f"{said} ({counted}): there is no interval."
-    between = f"{100 * found.confidence:g} % interval {_gaps(found.lower)} to {_gaps(found.upper)}"
-    clear = (
-        "clearly better" if found.lower > 0 else "clearly worse" if found.upper < 0 else "no clear difference"
+    way = "above" if comparison.estimate >= 0 else "below"
+    difference = f"{comparison.b} scores {_gaps(abs(comparison.estimate))} of the gap {way} {comparison.a}"
+    counted = f"{_many(comparison.n_tasks, 'task')}, {_many(comparison.n_pairs, 'pair')}"
+    if comparison.lower is None or comparison.upper is None:
+        return f"{difference} ({counted}): there is no interval."
+    between = (
+        f"{100 * comparison.confidence:g} % interval {_gaps(comparison.lower)} to {_gaps(comparison.upper)}"
     )
-    return f"{said} ({between}; {counted}): {clear}."
+    clear = (
+        "clearly better"
+        if comparison.lower > 0
+        else "clearly worse"
+        if comparison.upper < 0
+        else "no clear difference"
+    )
+    return f"{difference} ({between}; {counted}): {clear}."
 
 
 def _gaps(value: float) -> str:

@@ -34,35 +34,36 @@ def explain(
     """
     from assay.results.explain import explain as gather
 
-    told = gather(open_store(store), key)
+    explanation = gather(open_store(store), key)
     if json:
-        facts = told.facts.to_json() if told.facts else None
-        row = told.row.to_json() if told.row else {}
+        facts = explanation.facts.to_json() if explanation.facts else None
+        row = explanation.row.to_json() if explanation.row else {}
         print_json(
             {
-                "state": told.state, "row": row, "facts": facts, "log": told.log, "removed": told.removed,
-                "remedy": told.remedy,
+                "state": explanation.state, "row": row, "facts": facts, "log": explanation.log,
+                "removed": explanation.removed, "remedy": explanation.remedy,
             }
         )  # fmt: skip
         return
-    _show(told)
+    _show(explanation)
 
 
-def _show(told: Explanation) -> None:
+def _show(explanation: Explanation) -> None:
     from rich.markup import escape
 
-    job, row, facts = told.job, told.row, told.facts
+    job, row, facts = explanation.job, explanation.row, explanation.facts
     out = console()
-    status = row.status if row else told.state
+    status = row.status if row else explanation.state
     who = f"[bold]{escape(job.framework)}[/] {escape(job.version)} on [bold]{escape(job.task)}[/]"
-    which = f"fold {job.fold}, {escape(job.constraint.name)}, attempt {told.folder.number} of {told.attempts}"
+    attempt = f"attempt {explanation.folder.number} of {explanation.attempts}"
+    which = f"fold {job.fold}, {escape(job.constraint.name)}, {attempt}"
     out.print(f"{who}, {which}")
     message = row.message if row else ""
     out.print(f"[bold]{status}[/]" + (f": {escape(visible(message))}" if message else ""))
     for note in row.notes if row else ():
         out.print(f"note: {escape(visible(note))}")
     if facts is not None and facts.phases:
-        limits = told.limits_s
+        limits = explanation.limits_s
         line = " → ".join(
             f"{phase} {seconds(spent)}" + (f" (limit {seconds(limits[phase])})" if phase in limits else "")
             for phase, spent in facts.phases.items()
@@ -74,13 +75,13 @@ def _show(told: Explanation) -> None:
             f"disk {facts.disk_peak_mb:.0f} MB · processes {facts.processes_peak}"
         )
         out.print(f"evidence: {escape(_evidence(facts))}")
-    if told.log:
-        out.print(f"last lines of {escape(str(told.folder.log))}:")
-        for line in told.log:
+    if explanation.log:
+        out.print(f"last lines of {escape(str(explanation.folder.log))}:")
+        for line in explanation.log:
             out.print(f"  [dim]{escape(visible(line))}[/]")
-    for sentence in told.removed:
+    for sentence in explanation.removed:
         out.print(escape(sentence))
-    out.print(f"[bold]what to do:[/] {escape(told.remedy)}")
+    out.print(f"[bold]what to do:[/] {escape(explanation.remedy)}")
 
 
 def _evidence(facts: Any) -> str:

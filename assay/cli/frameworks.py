@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.check import check
+from assay.cli.flags import message_of
 from assay.cli.options import Json
 from assay.cli.output import print_json, print_table, say
 from assay.errors import ConfigError
@@ -26,14 +27,14 @@ Names = Annotated[list[str], typer.Argument(help="Names, name:version, sets such
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    own = typer.Typer(help="Manage frameworks and their environments.", no_args_is_help=True)
-    own.command("list")(list_)
-    own.command("show")(show)
-    own.command("check")(check)
-    own.command("new")(new)
-    own.command("install")(install)
-    own.command("lock")(lock)
-    app.add_typer(own, name="framework")
+    commands = typer.Typer(help="Manage frameworks and their environments.", no_args_is_help=True)
+    commands.command("list")(list_)
+    commands.command("show")(show)
+    commands.command("check")(check)
+    commands.command("new")(new)
+    commands.command("install")(install)
+    commands.command("lock")(lock)
+    app.add_typer(commands, name="framework")
 
 
 def list_(json: Json = False) -> None:
@@ -131,7 +132,7 @@ def install(
             _show_install(spec, settings) if dry_run else _install(spec, settings, rebuild)
         except UserError as error:
             failed.append(spec.name)
-            say(f"{spec.name} {spec.version}: {error}", file=sys.stderr)
+            say(f"{spec.name} {spec.version}: {message_of(error)}", file=sys.stderr)
     if failed:
         raise typer.Exit(1)
 
@@ -142,9 +143,9 @@ def _install(spec: FrameworkSpec, settings: Settings, rebuild: bool) -> None:
     from assay.frameworks.install import build_environment
 
     if spec.environment != "own":
-        found = environment_of(spec, settings).python
+        python = environment_of(spec, settings).python
         say(
-            f"{spec.name} {spec.version} has no environment of its own: nothing to install. It runs with {found}."
+            f"{spec.name} {spec.version} has no environment of its own: nothing to install. It runs with {python}."
         )
         return
     build_environment(spec, settings, lambda line: tell_install(f"{spec.name} {spec.version}", line), rebuild)
@@ -160,19 +161,19 @@ def _show_install(spec: FrameworkSpec, settings: Settings) -> None:
     """Print what an install would fetch."""
     from assay.frameworks.downloads import planned_downloads
 
-    found = planned_downloads(spec, settings)
-    if not found.needed:
-        say(f"{spec.name} {spec.version}: nothing to do ({found.why}).")
+    downloads = planned_downloads(spec, settings)
+    if not downloads.needed:
+        say(f"{spec.name} {spec.version}: nothing to do ({downloads.why}).")
         return
-    known = [size for size in found.sizes.values() if size is not None]
-    unknown = len(found.sizes) - len(known)
-    about = f"{sum(known) / 1e6:.0f} MB" + (f" and {unknown} of unknown size" if unknown else "")
-    largest = sorted(((size or 0, name) for name, size in found.sizes.items()), reverse=True)[:3]
+    sizes = [size for size in downloads.sizes.values() if size is not None]
+    unknown = len(downloads.sizes) - len(sizes)
+    about = f"{sum(sizes) / 1e6:.0f} MB" + (f" and {unknown} of unknown size" if unknown else "")
+    largest = sorted(((size or 0, name) for name, size in downloads.sizes.items()), reverse=True)[:3]
     building = ", and what source packages are built with" if spec.recipe.build or spec.recipe.tools else ""
     say(
-        f"{spec.name} {spec.version}: Python {spec.python}, {len(found.sizes)} packages, {about} at most to download"
-        f" (largest: {', '.join(f'{name} {size / 1e6:.0f} MB' for size, name in largest)}){building}; "
-        f"into {found.folder}"
+        f"{spec.name} {spec.version}: Python {spec.python}, {len(downloads.sizes)} packages, {about} at most to "
+        f"download (largest: {', '.join(f'{name} {size / 1e6:.0f} MB' for size, name in largest)}){building}; "
+        f"into {downloads.folder}"
     )
 
 
@@ -198,8 +199,8 @@ def lock(
     spec = find_framework(word if asked == "latest" else name, unlocked=True)
     if spec.environment != "own":
         raise ConfigError(f"{spec.name} has no environment of its own, so there is nothing to lock.")
-    wanted = "" if asked == "latest" else spec.version
-    version, text = make_lock(spec, wanted, Settings.from_environment(), lambda line: None)
+    version_to_lock = "" if asked == "latest" else spec.version
+    version, text = make_lock(spec, version_to_lock, Settings.from_environment(), lambda line: None)
     path, before = write_lock(spec, version, text, to)
     changed = len({*text.splitlines()} - {*before.splitlines()})
     say(

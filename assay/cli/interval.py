@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.flags import with_flags
 from assay.cli.output import number, outward, print_json, print_table, say, visible
 from assay.errors import ConfigError
 from assay.files import is_number
@@ -15,7 +17,7 @@ from assay.files import is_number
 if TYPE_CHECKING:
     from assay.uncertainty.result import Interval, Options
 
-__all__ = ["register"]
+__all__ = ["register", "with_flags_in_warnings"]
 
 COMPAT = "reference"
 
@@ -94,13 +96,20 @@ def interval(
     intervals = (
         try_all(search, options, seed) if method == "all" else [find_interval(search, method, options, seed)]
     )
+    intervals = [with_flags_in_warnings(interval) for interval in intervals]
     if json:
-        values = [one.to_json(distribution) for one in intervals]
+        values = [interval.to_json(distribution) for interval in intervals]
         print_json(values if method == "all" else values[0])
     elif method == "all":
         _print_all(intervals, len(search.data.names))
     else:
         _print_single(intervals[0], len(search.data.names))
+
+
+def with_flags_in_warnings(interval: Interval) -> Interval:
+    """Return the interval with the options of the command line in its warnings."""
+    warnings = tuple(with_flags(warning, ["few_folds", "metric"]) for warning in interval.warnings)
+    return replace(interval, warnings=warnings)
 
 
 def _evaluation(split: str, part: str, n_rows: int) -> Any:
@@ -130,51 +139,53 @@ def _options(*, resamples: str, weights: str, compat: str, **others: Any) -> Opt
     )
 
 
-def _print_single(found: Interval, n: int) -> None:
-    scored = f"{found.metric} {number(found.cv_score)} in the cross-validation"
-    say(f"The winner of {n} is {found.winner_name}: {scored}.")
-    if found.estimate is not None:
-        say(f"On new rows expect {number(found.estimate)}{_confidence(found)}.")
+def _print_single(interval: Interval, n: int) -> None:
+    scored = f"{interval.metric} {number(interval.cv_score)} in the cross-validation"
+    say(f"The winner of {n} is {interval.winner_name}: {scored}.")
+    if interval.estimate is not None:
+        say(f"On new rows expect {number(interval.estimate)}{_confidence(interval)}.")
     else:
         say("There is no estimate for new rows.")
-    how = f"all {found.n_boot} draws" if found.exact and found.n_boot else f"{found.n_boot} draws"
-    drawn = f"{how}, quantiles by {found.quantile_rule}" if found.n_boot else "nothing drawn"
-    say(f"{found.method}, {drawn}.")
-    for warning in found.warnings:
+    how = f"all {interval.n_boot} draws" if interval.exact and interval.n_boot else f"{interval.n_boot} draws"
+    drawn = f"{how}, quantiles by {interval.quantile_rule}" if interval.n_boot else "nothing drawn"
+    say(f"{interval.method}, {drawn}.")
+    for warning in interval.warnings:
         say(f"warning: {warning}")
 
 
-def _confidence(found: Interval) -> str:
-    if found.lower is None or found.upper is None:
+def _confidence(interval: Interval) -> str:
+    if interval.lower is None or interval.upper is None:
         return ""
-    low, high = outward(found.lower, True), outward(found.upper, False)
-    if found.side == "two":
+    low, high = outward(interval.lower, True), outward(interval.upper, False)
+    if interval.side == "two":
         ends = f"between {low} and {high}"
     else:
-        ends = f"at least {low}" if found.higher_is_better else f"at most {high}"
-    share = f"{100 * (1 - found.alpha):.4g} % confidence"
+        ends = f"at least {low}" if interval.higher_is_better else f"at most {high}"
+    share = f"{100 * (1 - interval.alpha):.4g} % confidence"
     return (
-        f", and with {share} {ends}" if found.reliable else f"; {ends} by this method, but not with {share}"
+        f", and with {share} {ends}"
+        if interval.reliable
+        else f"; {ends} by this method, but not with {share}"
     )
 
 
-def _print_all(found: Sequence[Interval], n: int) -> None:
+def _print_all(intervals: Sequence[Interval], n: int) -> None:
     lines = [
         [
-            one.method, visible(one.winner_name), number(one.cv_score), number(one.estimate), _end(one.lower, True),
-            _end(one.upper, False),
+            interval.method, visible(interval.winner_name), number(interval.cv_score), number(interval.estimate),
+            _end(interval.lower, True), _end(interval.upper, False),
         ]
-        for one in found
+        for interval in intervals
     ]  # fmt: skip
     print_table("", ["method", "winner", ">cross-validation", ">estimate", ">lower", ">upper"], lines)
-    say(f"{n} configurations, {found[0].metric}, {found[0].side}-sided at {found[0].alpha:g}.")
-    shared = set(found[0].warnings).intersection(*(one.warnings for one in found))
+    say(f"{n} configurations, {intervals[0].metric}, {intervals[0].side}-sided at {intervals[0].alpha:g}.")
+    shared = set(intervals[0].warnings).intersection(*(interval.warnings for interval in intervals))
     for warning in sorted(shared):
         say(f"warning: {warning}")
-    for one in found:
-        for warning in one.warnings:
+    for interval in intervals:
+        for warning in interval.warnings:
             if warning not in shared:
-                say(f"warning: {one.method}: {warning}")
+                say(f"warning: {interval.method}: {warning}")
 
 
 def _end(value: float | None, down: bool) -> str:

@@ -17,10 +17,10 @@ Key = Annotated[str, typer.Argument(help="Key of the job, or its first character
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    own = typer.Typer(help="Inspect one job.", no_args_is_help=True)
-    own.command("pack")(pack)
-    own.command("shell", context_settings={"ignore_unknown_options": True})(shell)
-    app.add_typer(own, name="job")
+    commands = typer.Typer(help="Inspect one job.", no_args_is_help=True)
+    commands.command("pack")(pack)
+    commands.command("shell", context_settings={"ignore_unknown_options": True})(shell)
+    app.add_typer(commands, name="job")
 
 
 def pack(

@@ -9,6 +9,7 @@ import typer
 
 from assay.cli.analyse.show import draw_record, print_record, print_tables, say_notes
 from assay.cli.analyse.source import Figure, on_scores
+from assay.cli.flags import message_of
 from assay.cli.missing import tell_missing
 from assay.cli.output import print_json, print_table, say, seconds
 from assay.errors import UserError
@@ -57,7 +58,7 @@ def leaderboard(
         bounds = analysis.run("models")
         notes = bounds.notes
     except UserError as error:  # the ranks are there all the same
-        notes = (str(error),)
+        notes = (message_of(error),)
     if json:
         values, bounded = board.to_json(), bounds.to_json() if bounds else {"model_bounds": []}
         assert isinstance(values, dict) and isinstance(bounded, dict)

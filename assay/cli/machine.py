@@ -25,11 +25,11 @@ def doctor(json: Json = False) -> None:
     Example:
       assay doctor
     """
-    found = _examine()
+    examined = _examine()
     if json:
-        print_json(found)
+        print_json(examined)
         return
-    machine = found["machine"]
+    machine = examined["machine"]
     say(
         f"{machine['processor']}, {len(machine['cores'])} cores, {machine['memory_mb']} MB, {machine['system']}"
     )
@@ -38,14 +38,16 @@ def doctor(json: Json = False) -> None:
     print_table(
         "",
         ["tier", "here", "why"],
-        [[t["tier"], "yes" if t["works"] else "no", t["why"]] for t in found["tiers"]],
+        [[t["tier"], "yes" if t["works"] else "no", t["why"]] for t in examined["tiers"]],
     )
-    say(f"Runs use the {found['tier']} tier. One core's share of memory: {found['memory_per_core_mb']} MB.")
-    say("interpreters: " + ", ".join(f"{v} ({p})" for v, p in found["interpreters"].items()))
+    say(
+        f"Runs use the {examined['tier']} tier. One core's share of memory: {examined['memory_per_core_mb']} MB."
+    )
+    say("interpreters: " + ", ".join(f"{v} ({p})" for v, p in examined["interpreters"].items()))
     print_table("", ["framework", "version", "ready", "why not"], [
-        [f["name"], f["version"], "yes" if not f["problem"] else "no", f["problem"]] for f in found["frameworks"]
+        [f["name"], f["version"], "yes" if not f["problem"] else "no", f["problem"]] for f in examined["frameworks"]
     ])  # fmt: skip
-    for name, path in found["folders"].items():
+    for name, path in examined["folders"].items():
         say(f"{name}: {path}")
 
 

@@ -48,7 +48,7 @@ def console() -> Console:
 
     class Visible(Console):
         def print(self, *objects: Any, **options: Any) -> None:
-            super().print(*(visible(one) if isinstance(one, str) else one for one in objects), **options)
+            super().print(*(visible(item) if isinstance(item, str) else item for item in objects), **options)
 
     width = None if sys.stdout.isatty() else 160
     return Visible(width=width, highlight=False, soft_wrap=False)

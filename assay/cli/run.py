@@ -67,11 +67,11 @@ def run(
 
     check_tier(flags.tier)
     selection, settings = tasks.selection(), flags.settings()
-    known = _with_constraints(tasks.load_suite(suite, settings), constraints)
-    loaded = api.load_tasks(known, settings, selection)
+    loaded_suite = _with_constraints(tasks.load_suite(suite, settings), constraints)
+    loaded = api.load_tasks(loaded_suite, settings, selection)
     tell_notes(loaded)
     jobs = api.plan(
-        known,
+        loaded_suite,
         api.find_frameworks(frameworks, flags.params()),
         constraint,
         tasks=loaded,
@@ -99,8 +99,8 @@ def run_with_progress(
 
     done = {key for key, state in store.states().items() if state.state == "done"}
     again = options.retry_failed or options.rerun_stale  # then what is done may run once more
-    known = set() if again else {job.key for job in jobs.jobs} & done
-    with RunProgress(jobs, known, quiet=quiet) as progress:
+    finished = set() if again else {job.key for job in jobs.jobs} & done
+    with RunProgress(jobs, finished, quiet=quiet) as progress:
         try:
             api.run(jobs, store, executor, options, settings=settings, tell=progress.tell)
         except KeyboardInterrupt:
@@ -110,20 +110,20 @@ def run_with_progress(
             raise typer.Exit(130) from None
 
 
-def _with_constraints(known: Suite, constraints: Path | None) -> Suite:
+def _with_constraints(suite: Suite, constraints: Path | None) -> Suite:
     """Add the constraints of a file of their own to the named ones of a suite."""
     from dataclasses import replace
 
     from assay.suites.yaml_file import load_yaml
 
     if constraints is None:
-        return known
-    said = load_yaml(constraints)
-    if not isinstance(said, dict):
+        return suite
+    named = load_yaml(constraints)
+    if not isinstance(named, dict):
         raise ConfigError(
             f"{constraints} must map names to constraints, such as `quick: {{time: 10m, cores: 2}}`."
         )
-    return replace(known, constraints={**known.constraints, **said})
+    return replace(suite, constraints={**suite.constraints, **named})
 
 
 def _show_plan(jobs: Plan, store: Path, executor: Executor, options: RunOptions, json: bool) -> None:

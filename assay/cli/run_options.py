@@ -68,9 +68,9 @@ class TaskOptions:
         """Return which of its tasks are asked for."""
         from assay.suites.select import Selection
 
-        for one in self.type or ():
-            if one not in TYPES:
-                raise ConfigError(f"--type {one}: choose one of {', '.join(TYPES)}.")
+        for task_type in self.type or ():
+            if task_type not in TYPES:
+                raise ConfigError(f"--type {task_type}: choose one of {', '.join(TYPES)}.")
         return Selection(names=tuple(self.task or ()), types=tuple(self.type or ()))  # type: ignore[arg-type]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.interval import with_flags_in_warnings
 from assay.cli.options import Csv, parse_csv_words
 from assay.cli.output import check_target, number, outward, print_json, print_table, say
 from assay.cli.progress import Counted
@@ -103,7 +105,7 @@ def search(
 
     goes_on = "The same command goes on from there." if folder else "Nothing is kept without --folder."
     with Counted("pieces", json, goes_on) as progress:
-        found = find(
+        result = find(
             data,
             target or None,
             metric=metric,
@@ -121,12 +123,13 @@ def search(
             alpha=alpha,
             side=side,
         )
+    result = replace(result, interval=with_flags_in_warnings(result.interval))
     # What was found is told first: it took long, and a disk may be full.
     if json:
-        print_json(found.to_json())
+        print_json(result.to_json())
     else:
-        _print(found)
-    for path, write in ((output, found.write_predictions), (model, partial(_write_model, found.model))):
+        _print(result)
+    for path, write in ((output, result.write_predictions), (model, partial(_write_model, result.model))):
         try:
             if path is not None:
                 write(path)
@@ -154,62 +157,65 @@ def _write_model(model: Any, path: Path) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def _print(found: SearchResult) -> None:
-    best = list(found.scores.items())[:BEST]
+def _print(result: SearchResult) -> None:
+    best = list(result.scores.items())[:BEST]
     lines = [[at, name, number(score)] for at, (name, score) in enumerate(best, start=1)]
-    arrow = "↑" if found.interval.higher_is_better else "↓"
-    print_table("", [">", "configuration", f">{found.metric}{arrow} in the cross-validation"], lines)
-    for note in (*found.notes, *found.interval.warnings):
+    arrow = "↑" if result.interval.higher_is_better else "↓"
+    print_table("", [">", "configuration", f">{result.metric}{arrow} in the cross-validation"], lines)
+    for note in (*result.notes, *result.interval.warnings):
         say(f"note: {note}")
     say()
-    say(_for_everyone(found))
-    say(_for_statisticians(found))
+    say(_for_everyone(result))
+    say(_for_statisticians(result))
 
 
-def _for_everyone(found: SearchResult) -> str:
+def _for_everyone(result: SearchResult) -> str:
     from assay.searches.configurations import TRIVIAL
 
-    own = found.interval
-    n = len(found.scores)
-    if found.is_trivial:
-        tried = f"None of the {n} configurations beats" if n > 1 else f"{found.winner} does not beat"
+    interval = result.interval
+    n = len(result.scores)
+    if result.is_trivial:
+        tried = f"None of the {n} configurations beats" if n > 1 else f"{result.winner} does not beat"
         return f"{tried} {TRIVIAL.name}, which predicts the same for every row."
-    what = f"The best of {n} is {found.winner}" if n > 1 else f"{found.winner} was tried"
-    if own.estimate is None:
+    what = f"The best of {n} is {result.winner}" if n > 1 else f"{result.winner} was tried"
+    if interval.estimate is None:
         return f"{what}; how good it is on new rows could not be estimated."
-    said = f"{what}: on new rows expect {found.metric} of about {number(own.estimate, 3)}"
-    if own.lower is None or own.upper is None:
-        return f"{said}."
-    if not own.reliable:
-        return f"{said}; how much worse it may be cannot be estimated from these rows (see the notes)."
-    sure = f"{100 * (1 - own.alpha):.4g} % sure"
-    low, high = outward(own.lower, True, 3), outward(own.upper, False, 3)
-    if own.side == "two":
-        return f"{said}, and be {sure} of {low} to {high}."
-    return f"{said}, and be {sure} of {f'{low} or more' if own.higher_is_better else f'{high} or less'}."
+    expectation = f"{what}: on new rows expect {result.metric} of about {number(interval.estimate, 3)}"
+    if interval.lower is None or interval.upper is None:
+        return f"{expectation}."
+    if not interval.reliable:
+        return f"{expectation}; how much worse it may be cannot be estimated from these rows (see the notes)."
+    sure = f"{100 * (1 - interval.alpha):.4g} % sure"
+    low, high = outward(interval.lower, True, 3), outward(interval.upper, False, 3)
+    if interval.side == "two":
+        return f"{expectation}, and be {sure} of {low} to {high}."
+    return f"{expectation}, and be {sure} of {f'{low} or more' if interval.higher_is_better else f'{high} or less'}."
 
 
-def _for_statisticians(found: SearchResult) -> str:
-    own, data = found.interval, found.predictions
+def _for_statisticians(result: SearchResult) -> str:
+    interval, data = result.interval, result.predictions
     repeats = f"{len(data.values)} × " if len(data.values) > 1 else ""
     groups = "" if data.groups is None else f" in {int(data.groups.max()) + 1} groups, drawn whole"
-    drawn = f" ({own.n_boot} draws{', all there are' if own.exact else ''})" if own.n_boot else ""
-    said = (
-        f"{METHOD_NAMES.get(own.method, own.method)}{drawn} of {repeats}{data.n_folds}-fold cross-validated "
-        f"predictions, n = {data.n_rows}{groups if own.method not in ('bbc_f', 'naive_folds', 'tt') else ''}"
+    drawn = (
+        f" ({interval.n_boot} draws{', all there are' if interval.exact else ''})" if interval.n_boot else ""
     )
-    if own.estimate is None:
-        return f"{said}: winner's score {number(own.cv_score)}, no interval."
-    level = f"{100 * (1 - own.alpha):.4g} %"
+    method = (
+        f"{METHOD_NAMES.get(interval.method, interval.method)}{drawn} of {repeats}{data.n_folds}-fold cross-validated "
+        f"predictions, n = {data.n_rows}{groups if interval.method not in ('bbc_f', 'naive_folds', 'tt') else ''}"
+    )
+    if interval.estimate is None:
+        return f"{method}: winner's score {number(interval.cv_score)}, no interval."
+    level = f"{100 * (1 - interval.alpha):.4g} %"
     # An interval that the sentence before does not stand behind would be read as one that holds.
-    interval = (
+    shown = (
         "no reliable interval"
-        if own.lower is None or own.upper is None or not own.reliable or found.is_trivial
-        else f"{own.side}-sided {level} interval [{outward(own.lower, True)}, {outward(own.upper, False)}]"
+        if interval.lower is None or interval.upper is None or not interval.reliable or result.is_trivial
+        else f"{interval.side}-sided {level} interval "
+        f"[{outward(interval.lower, True)}, {outward(interval.upper, False)}]"
     )
-    bias = own.cv_score - own.estimate
+    bias = interval.cv_score - interval.estimate
     apart = f"{number(abs(bias), 2)} {'above' if bias > 0 else 'below'}" if abs(bias) > 1e-12 else "equal to"
     return (
-        f"{said}: estimate {number(own.estimate)}, {interval}; the winner's own score, the mean over folds, is "
-        f"{number(own.cv_score)}, {apart} the estimate."
+        f"{method}: estimate {number(interval.estimate)}, {shown}; the winner's own score, the mean over folds, is "
+        f"{number(interval.cv_score)}, {apart} the estimate."
     )

@@ -26,13 +26,15 @@ RULES = {
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    own = typer.Typer(help="Maintain a store: rebuild, verify, merge, prune, migrate.", no_args_is_help=True)
-    own.command("rebuild")(rebuild)
-    own.command("verify")(verify)
-    own.command("merge")(merge)
-    own.command("prune")(prune)
-    own.command("migrate")(migrate)
-    app.add_typer(own, name="store")
+    commands = typer.Typer(
+        help="Maintain a store: rebuild, verify, merge, prune, migrate.", no_args_is_help=True
+    )
+    commands.command("rebuild")(rebuild)
+    commands.command("verify")(verify)
+    commands.command("merge")(merge)
+    commands.command("prune")(prune)
+    commands.command("migrate")(migrate)
+    app.add_typer(commands, name="store")
 
 
 def rebuild(store: StoreOption = STORE) -> None:

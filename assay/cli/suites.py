@@ -16,10 +16,10 @@ __all__ = ["register"]
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    own = typer.Typer(help="List and show suites of tasks.", no_args_is_help=True)
-    own.command("list")(list_)
-    own.command("show")(show)
-    app.add_typer(own, name="suite")
+    suites = typer.Typer(help="List and show suites of tasks.", no_args_is_help=True)
+    suites.command("list")(list_)
+    suites.command("show")(show)
+    app.add_typer(suites, name="suite")
     tasks = typer.Typer(help="Show one task.", no_args_is_help=True)
     tasks.command("show")(show_task)
     app.add_typer(tasks, name="task")
@@ -35,11 +35,11 @@ def list_(json: Json = False) -> None:
     from assay.settings import Settings
     from assay.suites.find import find_suite, list_suites
 
-    found = [find_suite(name, Settings.from_environment()) for name in list_suites()]
+    suites = [find_suite(name, Settings.from_environment()) for name in list_suites()]
     if json:
-        print_json([{"name": s.name, "version": s.version, "tasks": len(s.tasks)} for s in found])
+        print_json([{"name": s.name, "version": s.version, "tasks": len(s.tasks)} for s in suites])
         return
-    rows = [[s.name, s.version, len(s.tasks), s.description.split("\n")[0]] for s in found]
+    rows = [[s.name, s.version, len(s.tasks), s.description.split("\n")[0]] for s in suites]
     print_table("", ["suite", "version", ">tasks", "description"], rows)
     say("Also: a YAML file, openml/s/ID, openml/t/ID, or a data file with --target.")
 
@@ -60,10 +60,16 @@ def show(
     """
     from assay.api import load_tasks
 
-    known = tasks.load_suite(suite)
-    loaded = load_tasks(known, selection=tasks.selection())
+    loaded_suite = tasks.load_suite(suite)
+    loaded = load_tasks(loaded_suite, selection=tasks.selection())
     if json:
-        print_json({"name": known.name, "version": known.version, "tasks": [t.to_json() for t in loaded]})
+        print_json(
+            {
+                "name": loaded_suite.name,
+                "version": loaded_suite.version,
+                "tasks": [t.to_json() for t in loaded],
+            }
+        )
         return
     rows = [
         [
@@ -84,7 +90,9 @@ def show(
         "metric",
         "problem",
     ]
-    print_table(f"{known.name} {known.version}: {known.description}".strip(": "), columns, rows)
+    print_table(
+        f"{loaded_suite.name} {loaded_suite.version}: {loaded_suite.description}".strip(": "), columns, rows
+    )
     tell_notes(loaded)
 
 
@@ -103,20 +111,24 @@ def show_task(
     """
     from assay.api import load_suite, load_tasks
 
-    for found in load_tasks(load_suite(task, target, csv=parse_csv_words(csv))):
+    for loaded_task in load_tasks(load_suite(task, target, csv=parse_csv_words(csv))):
         if json:
-            print_json(found.to_json())
+            print_json(loaded_task.to_json())
             continue
         say(
-            f"{found.name} ({found.id}), {found.type}, target {found.target}, metrics {', '.join(found.metrics)}"
+            f"{loaded_task.name} ({loaded_task.id}), {loaded_task.type}, target {loaded_task.target}, "
+            f"metrics {', '.join(loaded_task.metrics)}"
         )
         rows = [[c.name, c.kind, c.role, ", ".join(c.categories[:6]) + (" …" if len(c.categories) > 6 else "")]
-                for c in found.columns]  # fmt: skip
+                for c in loaded_task.columns]  # fmt: skip
         print_table("", ["column", "kind", "role", "categories"], rows)
-        say(f"classes: {', '.join(found.classes) or '–'}")
-        say("folds: " + ", ".join(f"{f.repeat}.{f.fold} ({f.n_train}+{f.n_test})" for f in found.folds))
-        say("facts: " + ", ".join(f"{name} {number(value)}" for name, value in found.facts.items()))
-        say(f"data {found.data_digest[:16]} · split {found.split_digest[:16]} · task {found.digest[:16]}")
-        for note in found.notes:
+        say(f"classes: {', '.join(loaded_task.classes) or '–'}")
+        say("folds: " + ", ".join(f"{f.repeat}.{f.fold} ({f.n_train}+{f.n_test})" for f in loaded_task.folds))
+        say("facts: " + ", ".join(f"{name} {number(value)}" for name, value in loaded_task.facts.items()))
+        say(
+            f"data {loaded_task.data_digest[:16]} · split {loaded_task.split_digest[:16]} · "
+            f"task {loaded_task.digest[:16]}"
+        )
+        for note in loaded_task.notes:
             say(note)
-        say(f"origin: {found.origin or '–'} · licence: {found.licence or '–'}")
+        say(f"origin: {loaded_task.origin or '–'} · licence: {loaded_task.licence or '–'}")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from assay.data.border import validated
 
-__all__ = ["DELIMITERS", "CsvOptions", "DateOrder", "Decimal", "parse_csv_options"]
+__all__ = ["DELIMITERS", "CsvOptions", "DateOrder", "Decimal", "csv_argument", "parse_csv_options"]
 
 Decimal = Literal["point", "comma"]
 DateOrder = Literal["dmy", "mdy", "ymd"]
@@ -64,6 +64,11 @@ class CsvOptions(BaseModel):
     @classmethod
     def _several(cls, value: object) -> object:
         return tuple(value.split(",")) if isinstance(value, str) else value
+
+
+def csv_argument(key: str, value: str) -> str:
+    """Return how a message names the argument that decides something; its error lists `csv` as an argument."""
+    return f'`csv={{"{key}": "{value}"}}`'
 
 
 def parse_csv_options(value: Mapping[str, object], where: str) -> CsvOptions:

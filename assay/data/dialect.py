@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.data.csv_options import DELIMITERS, CsvOptions
+from assay.data.csv_options import DELIMITERS, CsvOptions, csv_argument
 from assay.data.dates import is_date_like
 from assay.data.numbers import is_number_like
 from assay.data.parse import parse_plain
@@ -126,7 +126,9 @@ def has_header(rows: Sequence[Sequence[str]], source: str, options: CsvOptions) 
     shown = ", ".join(cells[:5])
     raise DataError(
         f"{source}: the first row ({shown}{', …' if len(cells) > 5 else ''}) may hold the names of the columns, or "
-        "values. Say which: `--csv header=yes` or `--csv header=no` (in a suite file `csv: {header: true}`)."
+        f"values. Say which: {csv_argument('header', 'yes')} or {csv_argument('header', 'no')} (in a suite file "
+        "`csv: {header: true}`).",
+        ["csv"],
     )
 
 

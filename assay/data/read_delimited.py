@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from assay.data.csv_options import CsvOptions
+from assay.data.csv_options import CsvOptions, csv_argument
 from assay.data.dialect import Dialect, find_dialect, has_header
 from assay.data.raw import RawTable, StringColumn
 from assay.data.read_text import find_encoding, read_lines
@@ -154,7 +154,9 @@ def _without_index(
         elif is_nameless and not (number == 1 and options.index == "keep"):
             raise DataError(
                 f"{source}, line 1: column {number} has no name. Give every column a name; for an index of rows, "
-                "use `--csv index=drop` or `--csv index=keep` (in a suite file `csv: {index: drop}`)."
+                f"use {csv_argument('index', 'drop')} or {csv_argument('index', 'keep')} (in a suite file "
+                "`csv: {index: drop}`).",
+                ["csv"],
             )
         else:
             kept.append(("index" if is_nameless else name, chunks))

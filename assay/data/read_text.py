@@ -6,6 +6,7 @@ import codecs
 from collections.abc import Generator
 from pathlib import Path
 
+from assay.data.csv_options import csv_argument
 from assay.errors import DataError
 
 __all__ = ["find_encoding", "read_lines"]
@@ -41,7 +42,9 @@ def find_encoding(path: Path, source: str, wanted: str = "") -> tuple[str, list[
     if wanted or by_mark:
         raise DataError(
             f"{source} is not {encoding.removesuffix('-sig')}: byte {bad} cannot be read. Name its encoding: "
-            "`--csv encoding=latin-1` (in a suite file `csv: {encoding: latin-1}`), or save it as UTF-8."
+            f"{csv_argument('encoding', 'latin-1')} (in a suite file `csv: {{encoding: latin-1}}`), or save it as "
+            "UTF-8.",
+            ["csv"],
         )
     western = _WESTERN if _first_bad_byte(path, _WESTERN) is None else "latin-1"
     return western, [f"encoding {western}, because it is not UTF-8"]

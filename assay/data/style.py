@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from assay.data.csv_options import CsvOptions, DateOrder, Decimal
+from assay.data.csv_options import CsvOptions, DateOrder, Decimal, csv_argument
 from assay.data.dates import DateColumn, study_dates
 from assay.data.numbers import NumberColumn, study_numbers
 from assay.errors import DataError
@@ -112,7 +112,7 @@ class FileStyle:
                 return mark
         elif not self.decimals and "," not in column.open and not self.has_semicolons:
             return "point"
-        raise DataError(_open_number(column.open, place))
+        raise DataError(_open_number(column.open, place), ["csv"])
 
     def order_for(self, column: DateColumn, place: str) -> DateOrder:
         """Return the order of day, month and year in a column.
@@ -133,11 +133,12 @@ class FileStyle:
                 f"{place}: '{column.example}' is one of the dates that cannot be read in the order {wanted}. Choose "
                 "another order with the csv option 'dates', or declare the column with 'kind: text'."
             )
-        orders = ", ".join(f"`--csv dates={order}`" for order in column.orders)
+        orders = ", ".join(csv_argument("dates", order) for order in column.orders)
         raise DataError(
             f"{place} has dates such as '{column.example}', in which day, month and year may stand in several orders. "
             f"Say which: {orders} (in a suite file `csv: {{dates: {column.orders[0]}}}`), or declare the column with "
-            "'kind: categorical'."
+            "'kind: categorical'.",
+            ["csv"],
         )
 
 
@@ -148,6 +149,7 @@ def _open_number(label: str, place: str) -> str:
     as_whole = "point" if "," in label else "comma"
     return (
         f"{place} has numbers such as '{label}', which may be {fraction} or {whole}. Say which: "
-        f"`--csv decimal={as_fraction}` ({_MARK_NAMES[as_fraction]}) or `--csv decimal={as_whole}` (marked thousands); "
-        f"in a suite file `csv: {{decimal: {as_fraction}}}`. Or declare the column with 'kind: categorical'."
+        f"{csv_argument('decimal', as_fraction)} ({_MARK_NAMES[as_fraction]}) or {csv_argument('decimal', as_whole)} "
+        f"(marked thousands); in a suite file `csv: {{decimal: {as_fraction}}}`. Or declare the column "
+        "with 'kind: categorical'."
     )

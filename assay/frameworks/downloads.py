@@ -43,11 +43,13 @@ def planned_downloads(spec: FrameworkSpec, settings: Settings) -> Downloads:
     if not broken(folder):
         return Downloads(folder, needed=False, why=f"it is installed in {folder}")
     if settings.offline:
-        raise NotInstalled("The package index would have to be asked, and --offline forbids it.")
+        raise NotInstalled(
+            "The package index would have to be asked, and `offline=True` forbids it.", ["offline"]
+        )
     packages = _resolved(spec)
     with ThreadPoolExecutor(8) as pool:
         sizes = list(pool.map(lambda package: _size(package, settings.network_timeout_s), packages))
-    return Downloads(folder, {one["name"]: size for one, size in zip(packages, sizes, strict=True)})
+    return Downloads(folder, {package["name"]: size for package, size in zip(packages, sizes, strict=True)})
 
 
 def _resolved(spec: FrameworkSpec) -> list[dict[str, Any]]:
@@ -69,8 +71,8 @@ def _resolved(spec: FrameworkSpec) -> list[dict[str, Any]]:
         command += ["--python", str(find_python(spec.python)), "--output-file", str(path)]
         failure = f"What {spec.name} {spec.version} would download could not be found out"
         run_tool(command, environ, failure, lambda line: None)
-        found: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8")).get("packages", [])
-    return found
+        packages: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8")).get("packages", [])
+    return packages
 
 
 def _size(package: Mapping[str, Any], timeout_s: float) -> int | None:

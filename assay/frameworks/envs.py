@@ -47,8 +47,8 @@ class Environment:
 def environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
     """Return where the framework runs; raises NotInstalled with the remedy when it cannot here."""
     programs = tuple(folder for program in spec.programs for folder in _seen_of(spec, program))
-    found = _environment_of(spec, settings)
-    return replace(found, readable=(*found.readable, *programs))
+    environment = _environment_of(spec, settings)
+    return replace(environment, readable=(*environment.readable, *programs))
 
 
 def _environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
@@ -76,10 +76,10 @@ def _environment_of(spec: FrameworkSpec, settings: Settings) -> Environment:
 def _lock_text(spec: FrameworkSpec) -> str:
     if spec.lock is None:
         return ""
-    found = read_text(Path(os.path.realpath(spec.lock)))
-    if found.value is None:
-        raise ConfigError(f"The lock of {spec.name} cannot be used: {found.sentence}.")
-    return found.value
+    content = read_text(Path(os.path.realpath(spec.lock)))
+    if content.value is None:
+        raise ConfigError(f"The lock of {spec.name} cannot be used: {content.sentence}.")
+    return content.value
 
 
 def _seen_of(spec: FrameworkSpec, program: str) -> list[Path]:
@@ -87,17 +87,17 @@ def _seen_of(spec: FrameworkSpec, program: str) -> list[Path]:
 
     A job's PATH is the `bin` of every folder it sees, so the program must lie in one.
     """
-    found = shutil.which(program)
-    said = f"Framework {spec.name} needs the program '{program}'"
-    if found is None:
-        raise NotInstalled(f"{said}, which is not on the PATH. {spec.programs[program] or 'Install it'}.")
-    real = Path(os.path.realpath(found))
-    if real.is_relative_to("/usr") and Path(found).parent in SYSTEM_BINS:
+    location = shutil.which(program)
+    need = f"Framework {spec.name} needs the program '{program}'"
+    if location is None:
+        raise NotInstalled(f"{need}, which is not on the PATH. {spec.programs[program] or 'Install it'}.")
+    real = Path(os.path.realpath(location))
+    if real.is_relative_to("/usr") and Path(location).parent in SYSTEM_BINS:
         return []
     prefix = real.parent.parent
     if real.parent.name != "bin" or real.name != program or Path.home().is_relative_to(prefix):
         raise NotInstalled(
-            f"{said}, and {found} is not in a folder of its own that a job could be shown. "
+            f"{need}, and {location} is not in a folder of its own that a job could be shown. "
             f"{spec.programs[program] or 'Install it for the whole machine'}."
         )
     return [prefix]
@@ -120,8 +120,12 @@ def _own_packages() -> str:
     """Return what is installed beside Assay, sorted, as a lock file would say it."""
     from importlib.metadata import distributions
 
-    found = {f"{one.name.lower().replace('_', '-')}=={one.version}" for one in distributions() if one.name}
-    return "\n".join([f"# Python {sys.version.split()[0]}", *sorted(found)]) + "\n"
+    packages = {
+        f"{distribution.name.lower().replace('_', '-')}=={distribution.version}"
+        for distribution in distributions()
+        if distribution.name
+    }
+    return "\n".join([f"# Python {sys.version.split()[0]}", *sorted(packages)]) + "\n"
 
 
 def _outside_usr(folders: list[Path], python: Path) -> tuple[Path, ...]:
@@ -174,8 +178,8 @@ def broken(folder: Path) -> str:
 
 def read_ready(folder: Path) -> dict[str, Any]:
     """Return what the install noted when it was done: base, packages, seconds, size_mb."""
-    said: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
-    return {name: said[name] for name in ("base", "packages", "seconds", "size_mb")}
+    content: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
+    return {name: content[name] for name in ("base", "packages", "seconds", "size_mb")}
 
 
 def installed(folder: Path) -> list[str]:

@@ -39,7 +39,7 @@ def find_frameworks(
     text: str, params: Mapping[str, Mapping[str, object]] | None = None
 ) -> list[FrameworkSpec]:
     """Return the frameworks of a comma-separated list; `params` are settings by framework name."""
-    words = [one for word in text.split(",") if word.strip() for one in _expand(word.strip())]
+    words = [name for word in text.split(",") if word.strip() for name in _expand(word.strip())]
     if not words:
         raise ConfigError("No framework is named. Give one or several, for example constant,random_forest.")
     specs = [find_framework(word) for word in words]
@@ -84,16 +84,16 @@ def find_framework(text: str, unlocked: bool = False) -> FrameworkSpec:
 
 
 def _folder_of(name: str) -> Path:
-    wanted = _plain(name)
-    for known in builtin_names():
-        if _plain(known) == wanted:
-            return HERE / known
+    plain_name = _plain(name)
+    for candidate in builtin_names():
+        if _plain(candidate) == plain_name:
+            return HERE / candidate
     # AMLB's one name that is more than another spelling of ours.
-    if wanted == "constantpredictor":
+    if plain_name == "constantpredictor":
         return HERE / "constant"
     points = entry_point_names("frameworks")
-    for known, point in points.items():
-        if _plain(known) == wanted:
+    for candidate, point in points.items():
+        if _plain(candidate) == plain_name:
             return _folder_at(point)
     if (Path(name) / "framework.toml").is_file():
         return Path(name)
@@ -103,8 +103,8 @@ def _folder_of(name: str) -> Path:
 def _folder_at(point: EntryPoint) -> Path:
     """Return the folder an entry point names: a path, or a package that is the folder."""
     try:
-        found = point.load()
-        return Path(found.__file__).parent if hasattr(found, "__file__") else Path(found)
+        loaded = point.load()
+        return Path(loaded.__file__).parent if hasattr(loaded, "__file__") else Path(loaded)
     except Exception as error:
         raise ConfigError(
             f"Entry point '{point.name} = {point.value}' of an installed package cannot be used: {error}. "

@@ -208,10 +208,10 @@ def run_tool(command: Sequence[str], environ: dict[str, str], failure: str, tell
 def find_uv() -> str:
     """Return the uv that came with Assay, or the one on the PATH."""
     beside = Path(sys.executable).parent / "uv"
-    found = str(beside) if beside.exists() else shutil.which("uv")
-    if found is None:
+    path = str(beside) if beside.exists() else shutil.which("uv")
+    if path is None:
         raise NotInstalled("Environments are built with uv, which is not installed. Run `pip install uv`.")
-    return found
+    return path
 
 
 def install_environ() -> dict[str, str]:

@@ -40,10 +40,10 @@ def find_set(name: str) -> dict[str, str]:
         raise ConfigError(f"There is no set of versions '{name}'. There are: {', '.join(set_names())}.")
     if read.value is None:
         raise ConfigError(f"{read.sentence}.")
-    found = read.value.get("frameworks")
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+    versions = read.value.get("frameworks")
+    if not isinstance(versions, dict) or not all(isinstance(value, str) for value in versions.values()):
         raise ConfigError(f'{path} needs a table [frameworks] with lines such as flaml = "2.7.0".')
-    return found
+    return versions
 
 
 def find_version(framework: str, asked: str, folder: Path) -> str:

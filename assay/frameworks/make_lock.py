@@ -33,8 +33,10 @@ def make_lock(
             f"{spec.home / 'framework.toml'} has no key 'requires' to make a lock from. Add it."
         )
     if settings.offline:
-        raise NotInstalled("A lock is made from the package index, and --offline forbids it.")
-    requires = [_fill(one, version) for one in recipe.requires]
+        raise NotInstalled(
+            "A lock is made from the package index, and `offline=True` forbids it.", ["offline"]
+        )
+    requires = [_fill(requirement, version) for requirement in recipe.requires]
     with tempfile.TemporaryDirectory(prefix="assay-lock-") as scratch:
         folder = Path(scratch)
         (folder / "requires.txt").write_text("\n".join(requires) + "\n", encoding="utf-8")
@@ -49,12 +51,12 @@ def make_lock(
         run_tool(command, environ, f"The lock of {spec.name} could not be made", tell)
         lines = (folder / "lock.txt").read_text(encoding="utf-8").splitlines()
     packages = [line for line in lines if re.match(r"[A-Za-z0-9]", line)]
-    found = _locked_version(packages, requires[0])
+    locked_version = _locked_version(packages, requires[0])
     machine = f"{platform.system()} {platform.machine()}"
-    head = f"# {spec.name} {found}, Python {spec.python}, {machine}, from: {', '.join(requires)}"
+    head = f"# {spec.name} {locked_version}, Python {spec.python}, {machine}, from: {', '.join(requires)}"
     if recipe.without:
         head += f"; without {', '.join(recipe.without)}"
-    return found, "\n".join([head, *packages]) + "\n"
+    return locked_version, "\n".join([head, *packages]) + "\n"
 
 
 def _fill(requirement: str, version: str) -> str:

@@ -72,24 +72,24 @@ def read_predictions(out: Path, asked: Asked, root: Path | None = None) -> Predi
 
 
 def _from_npz(path: Path, most: int, root: Path | None) -> dict[str, np.ndarray] | None:
-    found = read_npz(path, ("row", "prediction", "probabilities"), ArrayLimits(most, most), root)
-    if found.is_missing:
+    content = read_npz(path, ("row", "prediction", "probabilities"), ArrayLimits(most, most), root)
+    if content.is_missing:
         return None
-    if found.value is None:
-        raise BadPredictions(f"predictions.npz {found.problem}")
-    if "prediction" not in found.value:
+    if content.value is None:
+        raise BadPredictions(f"predictions.npz {content.problem}")
+    if "prediction" not in content.value:
         raise BadPredictions("predictions.npz has no array 'prediction'")
-    return found.value
+    return content.value
 
 
 def _from_csv(path: Path, asked: Asked, most: int, root: Path | None) -> dict[str, np.ndarray] | None:
-    found = read_text(path, root, most)
-    if found.is_missing:
+    content = read_text(path, root, most)
+    if content.is_missing:
         return None
-    if found.value is None:
-        raise BadPredictions(f"predictions.csv {found.problem}")
+    if content.value is None:
+        raise BadPredictions(f"predictions.csv {content.problem}")
     try:
-        rows = list(csv.reader(io.StringIO(found.value, newline="")))
+        rows = list(csv.reader(io.StringIO(content.value, newline="")))
         return _columns(rows, asked)
     except (csv.Error, ValueError, OverflowError) as error:
         if isinstance(error, BadPredictions):
@@ -145,17 +145,17 @@ def _check(arrays: dict[str, np.ndarray], asked: Asked) -> Predictions:
     return Predictions(codes, _probabilities(np.asarray(arrays["probabilities"]), asked))
 
 
-def _check_rows(rows: np.ndarray | None, found: int, asked: int) -> None:
+def _check_rows(rows: np.ndarray | None, n_predictions: int, n_rows: int) -> None:
     import numpy as np
 
-    if found != asked:
-        raise BadPredictions(f"there are {found} predictions for {asked} test rows")
+    if n_predictions != n_rows:
+        raise BadPredictions(f"there are {n_predictions} predictions for {n_rows} test rows")
     if rows is None:
         return
     rows = np.asarray(rows)
-    if rows.shape != (asked,) or not np.issubdtype(rows.dtype, np.integer):
+    if rows.shape != (n_rows,) or not np.issubdtype(rows.dtype, np.integer):
         raise BadPredictions("the row numbers are not one whole number per prediction")
-    wrong = np.flatnonzero(rows != np.arange(asked))
+    wrong = np.flatnonzero(rows != np.arange(n_rows))
     if len(wrong):
         first = wrong[0]
         raise BadPredictions(
@@ -179,16 +179,18 @@ def _codes(prediction: np.ndarray, classes: Sequence[str]) -> np.ndarray:
     return codes
 
 
-def _probabilities(found: np.ndarray, asked: Asked) -> np.ndarray:
+def _probabilities(probabilities: np.ndarray, asked: Asked) -> np.ndarray:
     import numpy as np
 
-    if found.shape != (asked.n_rows, len(asked.classes)):
+    if probabilities.shape != (asked.n_rows, len(asked.classes)):
         raise BadPredictions(
-            f"the probabilities have shape {found.shape}, asked was {(asked.n_rows, len(asked.classes))}"
+            f"the probabilities have shape {probabilities.shape}, asked was {(asked.n_rows, len(asked.classes))}"
         )
-    if not np.issubdtype(found.dtype, np.number) or np.issubdtype(found.dtype, np.complexfloating):
+    if not np.issubdtype(probabilities.dtype, np.number) or np.issubdtype(
+        probabilities.dtype, np.complexfloating
+    ):
         raise BadPredictions("the probabilities are not numbers")
-    values = found.astype(np.float64)
+    values = probabilities.astype(np.float64)
     _refuse(~np.isfinite(values), values, "is not a finite probability")
     _refuse(values < -SUM_TOLERANCE, values, "is a negative probability")
     _refuse(values > 1 + SUM_TOLERANCE, values, "is a probability above one")

@@ -18,10 +18,10 @@ OWN = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 def interpreters() -> dict[str, Path]:
     """Return an interpreter for each version that is here ("3.11"), Assay's own first; none of them was started."""
-    found = {OWN: Path(sys.executable)}
+    interpreters = {OWN: Path(sys.executable)}
     for version, path in _candidates():
-        found.setdefault(version, path)
-    return dict(sorted(found.items(), key=lambda item: tuple(map(int, item[0].split(".")))))
+        interpreters.setdefault(version, path)
+    return dict(sorted(interpreters.items(), key=lambda item: tuple(map(int, item[0].split(".")))))
 
 
 def find_python(version: str) -> Path:

@@ -63,9 +63,11 @@ def read_space(tables: Mapping[str, object], where: str) -> Space:
             raise ConfigError(f"A parameter is called {name!r} in the space {where}. Give it a name.")
         if isinstance(keys, list) and not keys:
             raise ConfigError(f"There are no alternatives {place}. Give at least one table.")
-        alternatives = [_alternative(one, place) for one in (keys if isinstance(keys, list) else [keys])]
-        for one in alternatives:
-            _check_condition(one, parameters, place)
+        alternatives = [
+            _alternative(alternative, place) for alternative in (keys if isinstance(keys, list) else [keys])
+        ]
+        for alternative in alternatives:
+            _check_condition(alternative, parameters, place)
         parameters.append(Parameter(name, tuple(alternatives)))
     return Space(tuple(parameters))
 
@@ -171,14 +173,14 @@ def _bell(keys: ParameterKeys, place: str) -> Bell:
 
 def _check_condition(alternative: Alternative, before: Iterable[Parameter], place: str) -> None:
     """Refuse a condition that can never hold: on a parameter that is not declared before, or a value it never has."""
-    known = {parameter.name: parameter for parameter in before}
+    earlier = {parameter.name: parameter for parameter in before}
     for name, values in alternative.when.items():
-        if name not in known:
+        if name not in earlier:
             raise ConfigError(
                 f"The condition {place} names '{name}', which is not declared before it. Move it up."
             )
         for value in values:
-            if not any(one.domain.holds(value) for one in known[name].alternatives):
+            if not any(alternative.domain.holds(value) for alternative in earlier[name].alternatives):
                 raise ConfigError(
                     f"The condition {place} asks for {name} = {value!r}, which it never is. Fix it."
                 )

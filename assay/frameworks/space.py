@@ -54,7 +54,7 @@ class Choice:
 
     def holds(self, value: Value) -> bool:
         """Return whether a value is one of them; 1, 1.0 and true are three."""
-        return any(type(known) is type(value) and known == value for known in self.values)
+        return any(type(choice) is type(value) and choice == value for choice in self.values)
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,9 @@ class Parameter:
 
     def alternative(self, task_type: TaskType, chosen: Mapping[str, Value]) -> Alternative | None:
         """Return the alternative that applies."""
-        return next((one for one in self.alternatives if one.applies(task_type, chosen)), None)
+        return next(
+            (alternative for alternative in self.alternatives if alternative.applies(task_type, chosen)), None
+        )
 
 
 @dataclass(frozen=True)
@@ -256,7 +258,8 @@ class Space:
     def to_json(self) -> dict[str, list[dict[str, object]]]:
         """Return the tables that `read_space` reads: a list of alternatives by parameter."""
         return {
-            one.name: [alternative.to_json() for alternative in one.alternatives] for one in self.parameters
+            parameter.name: [alternative.to_json() for alternative in parameter.alternatives]
+            for parameter in self.parameters
         }
 
     def describe(self) -> list[list[str]]:

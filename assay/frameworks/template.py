@@ -57,7 +57,7 @@ def write_template(name: str, folder: Path) -> Path:
             f"'{name}' is no name for a framework: use letters a to z, digits and _, beginning with a letter."
         )
     if folder.exists():
-        raise ConfigError(f"{folder} exists already. Choose another name, or --folder.")
+        raise ConfigError(f"{folder} exists already. Choose another name, or another `folder`.", ["folder"])
     folder.mkdir(parents=True)
     (folder / "framework.toml").write_text(TOML.format(name=name), encoding="utf-8")
     (folder / "adapter.py").write_text(ADAPTER.format(name=name), encoding="utf-8")
@@ -80,6 +80,7 @@ def write_lock(spec: FrameworkSpec, version: str, text: str, to: Path | None) ->
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(
-            f"{folder} cannot be written: {error.strerror}. Name a folder of yours with --to."
+            f"{folder} cannot be written: {error.strerror}. Name a folder of yours with `to`.",
+            ["to"],
         ) from None
     return path, before

@@ -75,21 +75,20 @@ def read_folder(
     no lock: for making one. A folder that extends another may have locks of its own, which come first.
     """
     path = folder / "framework.toml"
-    said = _parse(path)
-    checked = _check(said, path)
+    keys = _parse(path)
+    checked = _check(keys, path)
     if not checked.extends:
         return _spec(checked, folder, path, version, unlocked)
-    own = _own_version(said, folder, version, unlocked)
-    if own:
-        checked, said = checked.model_copy(update={"version": own}), {**said, "version": own}
+    own_version = _own_version(keys, folder, version, unlocked)
+    if own_version:
+        checked, keys = checked.model_copy(update={"version": own_version}), {**keys, "version": own_version}
     base = _find_base(
-        checked.extends, folder, path, find, "" if {"version", "version_of"} & set(said) else version
+        checked.extends, folder, path, find, "" if {"version", "version_of"} & set(keys) else version
     )
-    if (
-        own and base.environment == "own"
-    ):  # what the other says of this version holds, though the lock is ours
-        base = find(f"{base.address.rpartition(':')[0] or base.address}:{own}", unlocked=True)
-    spec = _extend(base, checked, set(said), folder, path)
+    if own_version and base.environment == "own":
+        # What the other says of this version holds, though the lock is ours.
+        base = find(f"{base.address.rpartition(':')[0] or base.address}:{own_version}", unlocked=True)
+    spec = _extend(base, checked, set(keys), folder, path)
     if unlocked:
         return replace(spec, lock=None)
     if spec.environment == "own" and spec.lock is None:
@@ -101,9 +100,9 @@ def read_folder(
     return spec
 
 
-def _own_version(said: Mapping[str, object], folder: Path, version: str, unlocked: bool) -> str:
+def _own_version(keys: Mapping[str, object], folder: Path, version: str, unlocked: bool) -> str:
     """Return the version that a lock of the folder itself is for, or is to be made for; else an empty text."""
-    asked = version if version else str(said.get("version", ""))
+    asked = version if version else str(keys.get("version", ""))
     if asked == "latest" or asked in set_names():
         asked = find_version("", "latest", folder) if asked == "latest" else ""
     return asked if (unlocked and version) or asked in locked_versions(folder) else ""
@@ -126,19 +125,19 @@ def _find_base(
 
 
 def _parse(path: Path) -> dict[str, object]:
-    found = read_toml(path)
-    if found.is_missing:
+    content = read_toml(path)
+    if content.is_missing:
         raise ConfigError(
             f"There is no {path}. A framework is a folder with framework.toml and adapter.py; "
             "`assay framework new NAME` makes one."
         )
-    if found.value is None:
-        raise ConfigError(f"{found.sentence}.")
-    return found.value
+    if content.value is None:
+        raise ConfigError(f"{content.sentence}.")
+    return content.value
 
 
-def _check(said: dict[str, object], path: Path) -> FrameworkFile:
-    checked = validated(FrameworkFile, said, f"in {path}")
+def _check(keys: dict[str, object], path: Path) -> FrameworkFile:
+    checked = validated(FrameworkFile, keys, f"in {path}")
     if checked.environment == "none" and not checked.command:
         raise ConfigError(
             f"{path}: environment 'none' needs the key 'command', the program to start. Add it."
@@ -146,93 +145,102 @@ def _check(said: dict[str, object], path: Path) -> FrameworkFile:
     return checked
 
 
-def _spec(said: FrameworkFile, folder: Path, path: Path, version: str, unlocked: bool) -> FrameworkSpec:
-    own = said.version or _version_of(said.version_of, path)
-    if said.environment == "own":
-        version = find_version(said.name, version, folder) or own or find_version("", "latest", folder) or "0"
-        said = _for_version(said, version)
-    elif version not in ("", own or "0"):
-        raise ConfigError(f"{path} is version '{own or '0'}', not '{version}'. Ask for {said.name} alone.")
+def _spec(file: FrameworkFile, folder: Path, path: Path, version: str, unlocked: bool) -> FrameworkSpec:
+    declared_version = file.version or _version_of(file.version_of, path)
+    if file.environment == "own":
+        version = (
+            find_version(file.name, version, folder)
+            or declared_version
+            or find_version("", "latest", folder)
+            or "0"
+        )
+        file = _for_version(file, version)
+    elif version not in ("", declared_version or "0"):
+        raise ConfigError(
+            f"{path} is version '{declared_version or '0'}', not '{version}'. Ask for {file.name} alone."
+        )
     else:
-        version = own or "0"
+        version = declared_version or "0"
     return FrameworkSpec(
-        name=said.name,
+        name=file.name,
         version=version,
         folder=folder,
         home=folder,
-        description=said.description,
-        role=said.role,
-        environment=said.environment,
-        lock=None if unlocked or said.environment != "own" else _lock(folder, version, path),
-        python=said.python,
-        adapter=_adapter(said, folder, path),
-        command=tuple(said.command),
-        format=said.format,
-        types=tuple(said.types),
-        stops_by=said.stops_by,
-        network=said.network,
-        loopback=said.loopback,
-        params=said.params,
-        files=_files(said, folder, path),
-        project=said.project,
-        recipe=_recipe(said, folder, path),
-        programs=said.programs,
-        environ=said.environ,
-        meta_learning=said.meta_learning,
-        no_oof=said.no_oof,
-        space=_space(said, path),
+        description=file.description,
+        role=file.role,
+        environment=file.environment,
+        lock=None if unlocked or file.environment != "own" else _lock(folder, version, path),
+        python=file.python,
+        adapter=_adapter(file, folder, path),
+        command=tuple(file.command),
+        format=file.format,
+        types=tuple(file.types),
+        stops_by=file.stops_by,
+        network=file.network,
+        loopback=file.loopback,
+        params=file.params,
+        files=_files(file, folder, path),
+        project=file.project,
+        recipe=_recipe(file, folder, path),
+        programs=file.programs,
+        environ=file.environ,
+        meta_learning=file.meta_learning,
+        no_oof=file.no_oof,
+        space=_space(file, path),
     )
 
 
-def _space(said: FrameworkFile, path: Path) -> Space | None:
+def _space(file: FrameworkFile, path: Path) -> Space | None:
     from assay.frameworks.read_space import read_space
 
-    return read_space(said.space, f"in {path}") if said.space else None
+    return read_space(file.space, f"in {path}") if file.space else None
 
 
-def _for_version(said: FrameworkFile, version: str) -> FrameworkFile:
+def _for_version(file: FrameworkFile, version: str) -> FrameworkFile:
     """Return the keys as they are for one version: `[versions."0.12"]` speaks of 0.12 and of 0.12.2."""
-    fitting = [key for key in said.versions if f"{version}.".startswith(f"{key}.")]
+    fitting = [key for key in file.versions if f"{version}.".startswith(f"{key}.")]
     if not fitting:
-        return said
-    own = said.versions[max(fitting, key=len)]
-    return said.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
-
-
-def _recipe(said: FrameworkFile, folder: Path, path: Path) -> Recipe:
-    if said.prepare and not (folder / said.prepare).is_file():
-        raise ConfigError(
-            f"{path} names the script {said.prepare}, which is not in that folder. Write it there."
-        )
-    return Recipe(
-        requires=tuple(said.requires),
-        without=tuple(said.without),
-        build=tuple(said.build),
-        tools=tuple(said.tools),
-        installer=said.installer,
-        prepare=folder / said.prepare if said.prepare else None,
+        return file
+    version_keys = file.versions[max(fitting, key=len)]
+    return file.model_copy(
+        update={name: getattr(version_keys, name) for name in version_keys.model_fields_set}
     )
 
 
-def _adapter(said: FrameworkFile, folder: Path, path: Path) -> Path | None:
-    if said.command:
+def _recipe(file: FrameworkFile, folder: Path, path: Path) -> Recipe:
+    if file.prepare and not (folder / file.prepare).is_file():
+        raise ConfigError(
+            f"{path} names the script {file.prepare}, which is not in that folder. Write it there."
+        )
+    return Recipe(
+        requires=tuple(file.requires),
+        without=tuple(file.without),
+        build=tuple(file.build),
+        tools=tuple(file.tools),
+        installer=file.installer,
+        prepare=folder / file.prepare if file.prepare else None,
+    )
+
+
+def _adapter(file: FrameworkFile, folder: Path, path: Path) -> Path | None:
+    if file.command:
         return None
-    adapter = folder / said.adapter
+    adapter = folder / file.adapter
     if not adapter.is_file():
         raise ConfigError(
-            f"{path} names the adapter {said.adapter}, which is not in that folder. Write it there."
+            f"{path} names the adapter {file.adapter}, which is not in that folder. Write it there."
         )
     return adapter
 
 
-def _files(said: FrameworkFile, folder: Path, path: Path) -> tuple[Path, ...]:
+def _files(file: FrameworkFile, folder: Path, path: Path) -> tuple[Path, ...]:
     """Return the further files; they lie in the folder itself, because that is how the adapter finds them."""
-    for name in said.files:
+    for name in file.files:
         if Path(name).name != name or not (folder / name).is_file():
             raise ConfigError(
                 f"{path} lists the file {name}, which is not directly in that folder. Put it there."
             )
-    return tuple(folder / name for name in said.files)
+    return tuple(folder / name for name in file.files)
 
 
 def _lock(folder: Path, version: str, path: Path) -> Path:
@@ -260,29 +268,29 @@ def _version_of(package: str, path: Path) -> str:
 
 
 def _extend(
-    base: FrameworkSpec, said: FrameworkFile, given: set[str], folder: Path, path: Path
+    base: FrameworkSpec, file: FrameworkFile, given: set[str], folder: Path, path: Path
 ) -> FrameworkSpec:
     """Return `base` with what the extending file says itself; its params are merged over the base's."""
-    changes: dict[str, Any] = {"name": said.name, "extends": said.extends, "home": folder}
+    changes: dict[str, Any] = {"name": file.name, "extends": file.extends, "home": folder}
     for key in ("description", "role", "stops_by", "network", "loopback", "format", "project", "python", "environment",
                 "programs", "environ", "meta_learning", "no_oof"):  # fmt: skip
         if key in given:
-            changes[key] = getattr(said, key)
+            changes[key] = getattr(file, key)
     if "types" in given:
-        changes["types"] = tuple(said.types)
+        changes["types"] = tuple(file.types)
     if {"version", "version_of"} & given:
-        changes["version"] = said.version or _version_of(said.version_of, path)
+        changes["version"] = file.version or _version_of(file.version_of, path)
     if {"adapter", "command"} & given:
-        changes.update(folder=folder, adapter=_adapter(said, folder, path), command=tuple(said.command))
+        changes.update(folder=folder, adapter=_adapter(file, folder, path), command=tuple(file.command))
     if "files" in given:
-        changes["files"] = _files(said, folder, path)
+        changes["files"] = _files(file, folder, path)
     if "space" in given:
-        changes["space"] = _space(said, path)
+        changes["space"] = _space(file, path)
     if RECIPE & given:
-        own = _recipe(said, folder, path)
-        changed = {key: getattr(own, key) for key in RECIPE & given}
+        own_recipe = _recipe(file, folder, path)
+        changed = {key: getattr(own_recipe, key) for key in RECIPE & given}
         changes["recipe"] = replace(base.recipe, **changed)
-    changes["params"] = {**base.params, **said.params}
+    changes["params"] = {**base.params, **file.params}
     spec = replace(base, **changes)
     if spec.environment != "own":
         return spec

@@ -160,7 +160,8 @@ def _check(method: str, folds: int, repeats: int, jobs: int, seed: int) -> None:
     if method in OWN_WINNER:
         raise ConfigError(
             f"{method} chooses on a part of the rows, perhaps another configuration than the search. Take bbc here, "
-            f"write the predictions (-o) and ask `assay interval --method {method}`."
+            f"write the predictions (`write_predictions`) and ask `assay interval --method {method}`.",
+            ["write_predictions"],
         )
     if repeats < 1 or folds < 2:
         raise ConfigError(f"{folds} folds, {repeats} repeats: at least two folds and one repeat are needed.")

@@ -34,10 +34,10 @@ class Areas:
             counts = np.stack([np.asarray(weights)[:, r.positive].sum(axis=1) for r in self.areas], axis=1)
             shares = self.share(counts)
         # An area with a class that has no weight does not count, as in the metric itself.
-        known = ~np.isnan(each)
-        total = np.einsum("abc,ba->bc", known.astype(float), shares)
+        is_defined = ~np.isnan(each)
+        total = np.einsum("abc,ba->bc", is_defined.astype(float), shares)
         with np.errstate(invalid="ignore"):
-            mean: Floats = np.einsum("abc,ba->bc", np.where(known, each, 0.0), shares) / total
+            mean: Floats = np.einsum("abc,ba->bc", np.where(is_defined, each, 0.0), shares) / total
         return mean
 
 
@@ -52,11 +52,11 @@ def make_areas(metric: Metric, truth: Ints, values: Floats, n_classes: int) -> A
     areas = tuple(rank_columns(_of_class(values, i), truth == i, truth == j) for i, j in pairs)
     if metric.name == "auc":
         return Areas(metric, truth, areas)
-    first, second = (np.array(one) for one in zip(*pairs, strict=True))
-    own = [pairs.index((k, (k + 1) % n_classes)) for k in range(n_classes)]
+    first, second = (np.array(classes) for classes in zip(*pairs, strict=True))
+    first_pair = [pairs.index((k, (k + 1) % n_classes)) for k in range(n_classes)]
 
     def share(counts: Ints) -> Floats:
-        of_class = counts[:, own]
+        of_class = counts[:, first_pair]
         size = of_class[:, first] + of_class[:, second]
         shares: Floats = size / size.sum(axis=1, keepdims=True)
         return shares

@@ -144,19 +144,19 @@ def prepare(data: PredictionMatrix, metric: str) -> Search:
         else ["There is one configuration: nothing was chosen, so nothing to correct."]
     )
     by_fold = tuple(_by_fold(scorer, folds) for scorer, folds in zip(scorers, data.folds, strict=False))
-    scores, said = _mean_over_folds(by_fold) if by_fold else (None, NO_FOLDS)
+    scores, warning = _mean_over_folds(by_fold) if by_fold else (None, NO_FOLDS)
     if scores is None:
         every = np.ones((1, data.n_rows), dtype=np.uint8)
         scores = np.mean([scorer.weighted(every)[0] for scorer in scorers], axis=0)
     if np.isnan(scores).all():
         raise DataError(f"{metric} has no value for these rows.")
-    warnings += [said] if said else []
+    warnings += [warning] if warning else []
     winner = int(first_best(turned(scorers[0].metric, scores)))
-    warnings += _said_of_direction(scorers[0], data.y, float(scores[winner]))
+    warnings += _direction_warnings(scorers[0], data.y, float(scores[winner]))
     return Search(data, scorers, by_fold, scores, winner, (*data.notes, *warnings))
 
 
-def _said_of_direction(scorer: Scorer, y: Array, score: float) -> list[str]:
+def _direction_warnings(scorer: Scorer, y: Array, score: float) -> list[str]:
     if scorer.metric.kind != "rank" or score >= 0.5 or scorer.strata is None or scorer.strata.max() != 1:
         return []
     second = np.unique(y.astype(str) if y.dtype.kind == "O" else y)[1]
@@ -199,8 +199,8 @@ def bbc_vc(search: Search, options: Options, random: np.random.Generator) -> Int
     """Do as BBC, with the distance from the mean to the ends divided by the root of e - 1."""
     values, warnings, n_draws = _row_distribution(search, options, random)
     mean = float(turned(search.metric, values).mean())
-    found = both_ends(search.metric, values, options)
-    worst, best = (mean + (end - mean) / sqrt(TOO_WIDE) for end in found)
+    tails = both_ends(search.metric, values, options)
+    worst, best = (mean + (end - mean) / sqrt(TOO_WIDE) for end in tails)
     low, high = ends(search.metric, worst, best, options)
     return search.tell(
         "bbc_vc", options, estimate=mean_of(values), lower=low, upper=high, n_boot=n_draws, warnings=warnings,
@@ -223,12 +223,12 @@ def _row_distribution(
 
 def known_of(search: Search, values: Floats) -> tuple[Floats, tuple[str, ...]]:
     """Return the draws in which the metric has a value, and what to say of the others."""
-    known = values[np.isfinite(values)]
-    if not len(known):
+    defined = values[np.isfinite(values)]
+    if not len(defined):
         raise DataError(f"{search.metric.name} has no value in any draw.")
-    lost = len(values) - len(known)
-    said = f"Left out, because the metric has no value there: {lost} of {len(values)} draws."
-    return known, (said,) if lost else ()
+    lost = len(values) - len(defined)
+    warning = f"Left out, because the metric has no value there: {lost} of {len(values)} draws."
+    return defined, (warning,) if lost else ()
 
 
 def fresh_rows(search: Search, options: Options, random: np.random.Generator, leave_out: bool = True) -> Ints:
@@ -238,8 +238,8 @@ def fresh_rows(search: Search, options: Options, random: np.random.Generator, le
     data, strata = search.data, search.scorers[0].strata
     if leave_out:
         check_classes(strata, data.y, data.groups)
-    wanted = options.resamples or DRAWS
-    return draw_rows(wanted, data.n_rows, random, strata, data.groups, options.stratify, leave_out)
+    n_draws = options.resamples or DRAWS
+    return draw_rows(n_draws, data.n_rows, random, strata, data.groups, options.stratify, leave_out)
 
 
 def bbc_f(search: Search, options: Options, random: np.random.Generator) -> Interval:
@@ -263,15 +263,15 @@ def bbc_f(search: Search, options: Options, random: np.random.Generator) -> Inte
     weight = np.concatenate(chances) / len(chances)
     equal = not exact and len(chances) == 1
     low, high = read_off(search.metric, spread, options, None if equal else weight)
-    told = options if equal else replace(options, rule="inverse_ecdf")
+    used_options = options if equal else replace(options, rule="inverse_ecdf")
     return search.tell(
-        "bbc_f", told, estimate=mean_of(spread, weight), lower=low, upper=high, n_boot=n_draws, exact=exact,
+        "bbc_f", used_options, estimate=mean_of(spread, weight), lower=low, upper=high, n_boot=n_draws, exact=exact,
         distribution=spread, probabilities=weight if exact else None,
-        doubts=(*said_of_spread(search.metric, spread, weight), *_said_of_folds(n_folds)),
+        doubts=(*said_of_spread(search.metric, spread, weight), *_fold_warnings(n_folds)),
     )  # fmt: skip
 
 
-def _said_of_folds(n_folds: int) -> tuple[str, ...]:
+def _fold_warnings(n_folds: int) -> tuple[str, ...]:
     few = f"There are {n_folds} folds: bounds of bbc_f by fewer than {FEWEST_FOLDS} hold less often than they say."
     return (few,) if n_folds < FEWEST_FOLDS else ()
 
@@ -287,7 +287,8 @@ def _check_folds(search: Search, options: Options) -> int:
     if n_folds < FEWEST_FOLDS and not options.few_folds:
         raise UserError(
             f"There are {n_folds} folds: with fewer than {FEWEST_FOLDS} the intervals of bbc_f hold the truth too "
-            "seldom (with 3 in 88 % of cases, not 95 %). Take bbc, or insist with --allow-few-folds."
+            "seldom (with 3 in 88 % of cases, not 95 %). Take bbc, or insist with `few_folds=True`.",
+            ["few_folds"],
         )
     return n_folds
 
@@ -299,8 +300,8 @@ def _fold_draws(
     if exact:
         return all_fold_draws(n_folds)
     if options.weights is None:
-        wanted = options.resamples if isinstance(options.resamples, int) else DRAWS
-        return draw_folds(wanted, n_folds, random), None
+        n_draws = options.resamples if isinstance(options.resamples, int) else DRAWS
+        return draw_folds(n_draws, n_folds, random), None
     given = check_counts(options.weights, n_folds, "folds")
     if not (given == 0).any(axis=1).all() or not (given > 0).any(axis=1).all():
         raise UserError(
@@ -333,9 +334,9 @@ def _not_dominated(good: Floats) -> Ints:
     kept: list[int] = []
     margin = TIE * float(np.abs(good).max())
     for column in np.argsort(-good.sum(axis=0), kind="stable"):
-        own, others = good[:, [column]], good[:, kept]
+        scores, others = good[:, [column]], good[:, kept]
         is_earlier = np.array(kept, dtype=int) < column
-        ahead = (others > own + margin).all(axis=0) | ((others >= own).all(axis=0) & is_earlier)
+        ahead = (others > scores + margin).all(axis=0) | ((others >= scores).all(axis=0) & is_earlier)
         if not ahead.any():
             kept.append(int(column))
     return np.sort(np.array(kept))

@@ -62,15 +62,15 @@ def summarise(rows: Iterable[Mapping[str, Any]]) -> list[Coverage]:
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["setting"], row["method"]), []).append(row)
-    return [_coverage(setting, method, own) for (setting, method), own in groups.items()]
+    return [_coverage(setting, method, members) for (setting, method), members in groups.items()]
 
 
 def _coverage(setting: str, method: str, rows: Sequence[Mapping[str, Any]]) -> Coverage:
     from scipy.stats import binomtest
 
     sign = 1.0 if rows[0]["higher"] else -1.0
-    told = [row for row in rows if row.get("estimate") is not None]
-    bound_by = [row for row in told if row.get("bound") is not None]
+    estimated = [row for row in rows if row.get("estimate") is not None]
+    bound_by = [row for row in estimated if row.get("bound") is not None]
     gaps = np.array([sign * (row["truth"] - row["bound"]) for row in bound_by])
     inside = gaps >= -1e-12
     n = len(bound_by)
@@ -82,9 +82,9 @@ def _coverage(setting: str, method: str, rows: Sequence[Mapping[str, Any]]) -> C
         inclusion=_mean(inside),
         p=float(binomtest(int(inside.sum()), n, PROMISED, alternative="less").pvalue) if n else math.nan,
         tightness=_mean(gaps),
-        truth=_mean([row["truth"] for row in told]),
-        bias=_mean([sign * (row["estimate"] - row["truth"]) for row in told]),
-        seconds=float(np.median([row["seconds"] for row in told])) if told else math.nan,
+        truth=_mean([row["truth"] for row in estimated]),
+        bias=_mean([sign * (row["estimate"] - row["truth"]) for row in estimated]),
+        seconds=float(np.median([row["seconds"] for row in estimated])) if estimated else math.nan,
         **{name: int(rows[0].get(name, 0)) for name in ("n", "c", "folds")},
     )
 
@@ -93,36 +93,40 @@ def _mean(values: Sequence[float] | Floats | Bools) -> float:
     return float(np.mean(values)) if len(values) else math.nan
 
 
-def comparable(found: Sequence[Coverage]) -> dict[str, dict[str, Coverage]]:
+def comparable(coverages: Sequence[Coverage]) -> dict[str, dict[str, Coverage]]:
     """Return by setting what each method did, for the settings in which all gave bounds in most searches.
 
     Methods that give no bound anywhere are left out.
     """
-    methods = dict.fromkeys(one.method for one in found if one.repetitions)
+    methods = dict.fromkeys(coverage.method for coverage in coverages if coverage.repetitions)
     by_setting: dict[str, dict[str, Coverage]] = {}
-    for one in found:
-        if one.repetitions > one.failed:
-            by_setting.setdefault(one.setting, {})[one.method] = one
+    for coverage in coverages:
+        if coverage.repetitions > coverage.failed:
+            by_setting.setdefault(coverage.setting, {})[coverage.method] = coverage
     return {
-        name: {one: own[one] for one in methods}
-        for name, own in by_setting.items()
-        if own.keys() >= methods.keys()
+        name: {method: by_method[method] for method in methods}
+        for name, by_method in by_setting.items()
+        if by_method.keys() >= methods.keys()
     }
 
 
-def average_ranks(found: Sequence[Coverage]) -> dict[str, float]:
+def average_ranks(coverages: Sequence[Coverage]) -> dict[str, float]:
     """Return average ranks by the paper's rules, over the comparable settings.
 
     Methods that hold come before those that do not; among the former the tighter one is better, among the latter the
     one whose inclusion is nearer to the promise; equal ones share the better rank.
     """
     ranks: dict[str, list[int]] = {}
-    for own in comparable(found).values():
-        keys = {name: _rank_key(one) for name, one in own.items()}
+    for by_method in comparable(coverages).values():
+        keys = {name: _rank_key(coverage) for name, coverage in by_method.items()}
         for name, key in keys.items():
             ranks.setdefault(name, []).append(1 + sum(other < key for other in keys.values()))
-    return {name: float(np.mean(own)) for name, own in ranks.items()}
+    return {name: float(np.mean(method_ranks)) for name, method_ranks in ranks.items()}
 
 
-def _rank_key(one: Coverage) -> tuple[int, float]:
-    return (0, round(one.tightness, 4)) if one.holds else (1, round(abs(one.inclusion - PROMISED), 4))
+def _rank_key(coverage: Coverage) -> tuple[int, float]:
+    return (
+        (0, round(coverage.tightness, 4))
+        if coverage.holds
+        else (1, round(abs(coverage.inclusion - PROMISED), 4))
+    )

@@ -117,8 +117,8 @@ def _drawn(
         return _counts(n_draws, n_rows, random)
     out = np.empty((n_draws, n_rows), dtype=np.uint8)
     for code in np.unique(strata):
-        own = np.flatnonzero(strata == code)
-        out[:, own] = _counts(n_draws, len(own), random)
+        members = np.flatnonzero(strata == code)
+        out[:, members] = _counts(n_draws, len(members), random)
     return out
 
 
@@ -140,10 +140,10 @@ def _usable(draws: Ints, strata: Ints | None, leave_out: bool = True) -> Bools:
     good = np.ones(len(draws), dtype=bool)
     parts = [slice(None)] if strata is None else [strata == code for code in np.unique(strata)]
     for part in parts:
-        own = draws[:, part]
-        good &= (own > 0).any(axis=1)
+        counts = draws[:, part]
+        good &= (counts > 0).any(axis=1)
         if leave_out:
-            good &= (own == 0).any(axis=1)
+            good &= (counts == 0).any(axis=1)
     return good
 
 

@@ -65,23 +65,23 @@ class Ranked:
 
 def rank_columns(scores: Floats, positive: Bools, negative: Bools) -> Ranked:
     """Sort each column of (N, C) scores once, for `weighted_auc`."""
-    own = np.flatnonzero(positive | negative)
-    is_positive = positive[own]
+    judged_rows = np.flatnonzero(positive | negative)
+    is_positive = positive[judged_rows]
     action_of = np.where(is_positive, ABOVE, BELOW).astype(np.int8)
-    rows = np.zeros((scores.shape[1], len(own)), dtype=np.int32)
+    rows = np.zeros((scores.shape[1], len(judged_rows)), dtype=np.int32)
     does = np.full(rows.shape, -1, dtype=np.int8)
     for begin in range(0, scores.shape[1], COLUMNS):
-        block = np.ascontiguousarray(scores[own, begin : begin + COLUMNS].T)
+        block = np.ascontiguousarray(scores[judged_rows, begin : begin + COLUMNS].T)
         order = np.argsort(block, axis=1)
-        rows[begin : begin + COLUMNS, : len(own)] = own[order]
-        does[begin : begin + COLUMNS, : len(own)] = action_of[order]
+        rows[begin : begin + COLUMNS, : len(judged_rows)] = judged_rows[order]
+        does[begin : begin + COLUMNS, : len(judged_rows)] = action_of[order]
         ranked = np.sort(block, axis=1)
         for c in np.flatnonzero((ranked[:, 1:] == ranked[:, :-1]).any(axis=1)):
             visits, action = _visits(block[c], order[c], is_positive)
             if len(visits) > rows.shape[1]:  # ties: at most every row is visited twice
-                wider = ((0, 0), (0, 2 * len(own) - rows.shape[1]))
+                wider = ((0, 0), (0, 2 * len(judged_rows) - rows.shape[1]))
                 rows, does = np.pad(rows, wider), np.pad(does, wider, constant_values=-1)
-            rows[begin + c, : len(visits)] = own[visits]
+            rows[begin + c, : len(visits)] = judged_rows[visits]
             does[begin + c, : len(visits)] = action
     return Ranked(rows, does, positive, negative, scores)
 
@@ -147,9 +147,11 @@ def auc_of_each(ranked: Ranked, weights: Weights, columns: Ints) -> Floats:
     out = np.empty(len(columns))
     for begin in range(0, len(columns), LANES):
         block = slice(begin, begin + LANES)
-        own = np.asarray(weights[block]).astype(np.float64)
-        counted = _compiled()[1](ranked.rows, ranked.does, own, columns[block], np.empty(len(own)))
-        above, below = own @ ranked.positive, own @ ranked.negative
+        block_weights = np.asarray(weights[block]).astype(np.float64)
+        counted = _compiled()[1](
+            ranked.rows, ranked.does, block_weights, columns[block], np.empty(len(block_weights))
+        )
+        above, below = block_weights @ ranked.positive, block_weights @ ranked.negative
         with np.errstate(invalid="ignore", divide="ignore"):
             out[block] = counted / (2 * above * below)
     return out
@@ -159,8 +161,8 @@ def by_column(value: Callable[[Ints, int], Floats], columns: Ints) -> Floats:
     """Return one value for each of the columns, asked for those of a column together."""
     out = np.empty(len(columns))
     for column in np.unique(columns):
-        own = np.flatnonzero(columns == column)
-        out[own] = value(own, int(column))
+        positions = np.flatnonzero(columns == column)
+        out[positions] = value(positions, int(column))
     return out
 
 
@@ -188,16 +190,16 @@ def _compiled() -> tuple[CountAll, CountEach]:
                 total[b] = 0
             for q in range(rows.shape[1]):
                 action = does[c, q]
-                own = lanes[rows[c, q]]
+                row_weights = lanes[rows[c, q]]
                 if action == 2:
                     for b in range(n_lanes):
-                        total[b] += own[b] * below[b]
+                        total[b] += row_weights[b] * below[b]
                 elif action == 0:
                     for b in range(n_lanes):
-                        below[b] += own[b] + own[b]
+                        below[b] += row_weights[b] + row_weights[b]
                 elif action == 1:
                     for b in range(n_lanes):
-                        below[b] += own[b]
+                        below[b] += row_weights[b]
                 else:
                     break
 
@@ -206,16 +208,16 @@ def _compiled() -> tuple[CountAll, CountEach]:
         rows: Ints, does: Ints, weights: Floats, columns: Ints, out: Floats
     ) -> Floats:  # pragma: no cover - compiled
         for b in range(len(columns)):
-            c, own = columns[b], weights[b]
+            c, row_weights = columns[b], weights[b]
             below = total = 0.0
             for q in range(rows.shape[1]):
                 action = does[c, q]
                 if action == 2:
-                    total += own[rows[c, q]] * below
+                    total += row_weights[rows[c, q]] * below
                 elif action == 0:
-                    below += 2 * own[rows[c, q]]
+                    below += 2 * row_weights[rows[c, q]]
                 elif action == 1:
-                    below += own[rows[c, q]]
+                    below += row_weights[rows[c, q]]
                 else:
                     break
             out[b] = total
@@ -241,7 +243,7 @@ def _count_sorted(ranked: Ranked, columns: Ints, block: Sums) -> Sums:
     out = np.empty((len(columns), len(block)), dtype=block.dtype)
     for at, c in enumerate(columns):
         does = ranked.does[c]
-        own = block[:, ranked.rows[c]]
-        below = np.cumsum(own * (does == BELOW) * 2 + own * (does == TIED), axis=1)
-        out[at] = (own * below)[:, does == ABOVE].sum(axis=1)
+        sorted_weights = block[:, ranked.rows[c]]
+        below = np.cumsum(sorted_weights * (does == BELOW) * 2 + sorted_weights * (does == TIED), axis=1)
+        out[at] = (sorted_weights * below)[:, does == ABOVE].sum(axis=1)
     return out

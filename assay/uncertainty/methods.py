@@ -44,8 +44,8 @@ def find_interval(search: Search, method: str, options: Options, seed: int = 0) 
     """Return the interval of one method; the same seed gives the same one, whatever was computed before."""
     if method not in METHODS:
         raise ConfigError(f"Unknown method '{method}'. There are: {', '.join(METHODS)}, all.")
-    found = METHODS[method](search, options, np.random.default_rng(seed))
-    return found.warned(*_without_effect(search, method, options))
+    interval = METHODS[method](search, options, np.random.default_rng(seed))
+    return interval.warned(*_without_effect(search, method, options))
 
 
 def _without_effect(search: Search, method: str, options: Options) -> list[str]:

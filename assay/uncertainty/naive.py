@@ -30,8 +30,8 @@ def naive_folds(search: Search, options: Options, random: np.random.Generator) -
     if not len(scores):
         raise UserError(NO_VALUE.format(method="naive_folds", other="naive_samples"))
     n_folds, chance = len(scores), None
-    wanted = options.resamples or ("exact" if n_folds <= MOST_EXACT else DRAWS)
-    exact = options.weights is None and wanted == "exact"
+    resamples = options.resamples or ("exact" if n_folds <= MOST_EXACT else DRAWS)
+    exact = options.weights is None and resamples == "exact"
     if options.weights is not None:
         draws = check_counts(options.weights, n_folds, "folds")
         if not draws.any(axis=1).all():
@@ -41,13 +41,13 @@ def naive_folds(search: Search, options: Options, random: np.random.Generator) -
             raise UserError(f"All draws of {n_folds} folds are too many to list: give a number of resamples.")
         draws, chance = all_fold_draws(n_folds, leave_one_out=False)
     else:
-        draws = draw_folds(int(wanted), n_folds, random, leave_one_out=False)
+        draws = draw_folds(int(resamples), n_folds, random, leave_one_out=False)
     values = draws @ scores / draws.sum(axis=1)
     low, high = read_off(search.metric, values, options, chance)
-    told = options if chance is None else replace(options, rule="inverse_ecdf")
+    used_options = options if chance is None else replace(options, rule="inverse_ecdf")
     return search.tell(
-        "naive_folds", told, estimate=float(scores.mean()), lower=low, upper=high, n_boot=len(draws), exact=exact,
-        distribution=values, probabilities=chance,
+        "naive_folds", used_options, estimate=float(scores.mean()), lower=low, upper=high, n_boot=len(draws),
+        exact=exact, distribution=values, probabilities=chance,
         doubts=(*_uncorrected(search), *said_of_spread(search.metric, values, chance)),
     )  # fmt: skip
 
@@ -59,13 +59,13 @@ def naive_samples(search: Search, options: Options, random: np.random.Generator)
         draws = check_counts(options.weights, n_rows, "rows")
     else:
         draws = fresh_rows(search, options, random, leave_out=False)
-    values, said = known_of(search, search.weighted(draws, [search.winner])[:, 0])
+    values, warnings = known_of(search, search.weighted(draws, [search.winner])[:, 0])
     every = np.ones((1, n_rows), dtype=np.uint8)
     pooled = float(search.weighted(every, [search.winner])[0, 0])
     low, high = read_off(search.metric, values, options)
     return search.tell(
         "naive_samples", options, estimate=pooled, lower=low, upper=high, n_boot=len(draws), distribution=values,
-        warnings=said, doubts=(*_uncorrected(search), *said_of_spread(search.metric, values)),
+        warnings=warnings, doubts=(*_uncorrected(search), *said_of_spread(search.metric, values)),
     )  # fmt: skip
 
 
@@ -79,5 +79,5 @@ def tt(search: Search, options: Options, random: np.random.Generator) -> Interva
         raise UserError(NO_VALUE.format(method="tt", other="bbc"))
     bias = float((good.max(axis=1) - good[:, search.winner]).mean())
     estimate = float(turned(search.metric, good[:, search.winner].mean() - bias))
-    said = "tt corrects the estimate; it gives no interval."
-    return search.tell("tt", options, estimate=estimate, exact=True, warnings=(said,))
+    warning = "tt corrects the estimate; it gives no interval."
+    return search.tell("tt", options, estimate=estimate, exact=True, warnings=(warning,))

@@ -171,7 +171,7 @@ def quantiles(
             int(share * len(ranked)) if rule == "reference" else ceil(share * len(ranked) - ROUNDING) - 1
             for share in shares
         ]
-    return [float(ranked[min(max(one, 0), len(ranked) - 1)]) for one in at]
+    return [float(ranked[min(max(position, 0), len(ranked) - 1)]) for position in at]
 
 
 def read_off(
@@ -185,8 +185,8 @@ def both_ends(
     metric: Metric, values: Floats, options: Options, probabilities: Floats | None = None
 ) -> tuple[float, float]:
     """Return the quantiles at both tails, turned to higher is better: the worst, the best."""
-    found = quantiles(values, (options.tail, 1 - options.tail), options.rule, probabilities)
-    worst, best = found if metric.higher_is_better else found[::-1]
+    tails = quantiles(values, (options.tail, 1 - options.tail), options.rule, probabilities)
+    worst, best = tails if metric.higher_is_better else tails[::-1]
     return float(turned(metric, worst)), float(turned(metric, best))
 
 

@@ -100,15 +100,15 @@ def _numbers(name: str, y: Array) -> Floats:
 
 def _class_codes(name: str, y: Array, values: Floats) -> tuple[Ints, int]:
     classes, codes = np.unique(y.astype(str) if y.dtype.kind == "O" else y, return_inverse=True)
-    said = values.shape[2] if values.ndim == 3 else 2
+    n_columns = values.shape[2] if values.ndim == 3 else 2
     if len(classes) < 2:
         raise DataError(f"{name} compares classes, but all rows are of '{classes[0]}'.")
-    if len(classes) > said:
+    if len(classes) > n_columns:
         hint = "give a column `configuration|class` for each class" if values.ndim == 2 else "each needs one"
-        raise DataError(f"The truth has {len(classes)} classes, the predictions {said} columns: {hint}.")
-    if len(classes) < said:
-        raise DataError(f"The truth has {len(classes)} classes, but the predictions {said} columns.")
-    return codes.reshape(-1), said
+        raise DataError(f"The truth has {len(classes)} classes, the predictions {n_columns} columns: {hint}.")
+    if len(classes) < n_columns:
+        raise DataError(f"The truth has {len(classes)} classes, but the predictions {n_columns} columns.")
+    return codes.reshape(-1), n_columns
 
 
 def _check_probabilities(metric: Metric, values: Floats) -> None:

@@ -61,7 +61,8 @@ def judge(search: Search, options: Options, random: np.random.Generator) -> Held
     data, truth = search.data, search.scorers[0].strata
     if search.metric.name != "auc" or truth is None or truth.max() > 1:
         raise UserError(
-            "This method is of the area under the ROC curve of two classes (--metric auc). Take bbc."
+            'This method is of the area under the ROC curve of two classes (`metric="auc"`). Take bbc.',
+            ["metric"],
         )
     if not data.folds:
         raise UserError("This method chooses by the mean over folds, and they are not known. Take bbc.")
@@ -78,7 +79,11 @@ def judge(search: Search, options: Options, random: np.random.Generator) -> Held
     )
     turn = options.published
     chosen_by = np.mean(
-        [_areas(scores[own], truth[own] == 1, turn)[0] for own in _learning_folds(keep, folds)], axis=0
+        [
+            _areas(scores[fold_rows], truth[fold_rows] == 1, turn)[0]
+            for fold_rows in _learning_folds(keep, folds)
+        ],
+        axis=0,
     )
     areas, swapped = _areas(scores[keep], truth[keep] == 1, turn)
     top = np.flatnonzero(chosen_by >= np.quantile(chosen_by, TOP) - 1e-12)
@@ -104,7 +109,7 @@ def _areas(scores: Floats, positive: Bools, turn: bool) -> tuple[Floats, Bools]:
 
 def _can_judge(keep: Bools, truth: Ints, folds: Ints) -> bool:
     parts = [*_learning_folds(keep, folds), np.flatnonzero(keep)]
-    return all(len(own) and 0 < truth[own].sum() < len(own) for own in parts)
+    return all(len(rows) and 0 < truth[rows].sum() < len(rows) for rows in parts)
 
 
 def _split(truth: Ints, folds: Ints, random: np.random.Generator) -> Bools:
@@ -178,10 +183,10 @@ def _normal(
         return tell(warnings=(few,))
     reach = float(norm.isf(level)) * sqrt(variance)
     low, high = ends(search.metric, area - reach, area + reach, options)
-    said = (
+    doubts = (
         () if variance else (f"The area is {area:g} and its variance estimated as 0: the bound is no bound.",)
     )
-    return tell(lower=low, upper=high, doubts=said)
+    return tell(lower=low, upper=high, doubts=doubts)
 
 
 def _delong_variance(judged: HeldOut, model: int) -> float:
@@ -190,7 +195,12 @@ def _delong_variance(judged: HeldOut, model: int) -> float:
     high, low = score[positive][:, None], score[~positive][None, :]
     wins = (high > low) + 0.5 * (high == low)
     each = (wins.mean(axis=1), wins.mean(axis=0))
-    return float(sum(one.var(ddof=1) / len(one) if len(one) > 1 else nan for one in each))
+    return float(
+        sum(
+            wins_by_row.var(ddof=1) / len(wins_by_row) if len(wins_by_row) > 1 else nan
+            for wins_by_row in each
+        )
+    )
 
 
 def _hanley_variance(judged: HeldOut, model: int, as_coded: bool) -> float:

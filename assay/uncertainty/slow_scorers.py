@@ -32,19 +32,19 @@ class Concordance:
         """Return (B, C) values under (B, N) weights."""
         values = self.values if columns is None else self.values[:, columns]
         block = np.asarray(weights, dtype=float)
-        known, right = np.zeros(len(block)), np.zeros((len(block), values.shape[1]))
+        ordered, right = np.zeros(len(block)), np.zeros((len(block), values.shape[1]))
         for begin in range(0, len(self.time), BLOCK):
             rows = slice(begin, begin + BLOCK)
             # Whose event is known to come before whose time.
             time, event = self.time[rows, None], self.event[rows, None]
             earlier = (event & ((time < self.time) | ((time == self.time) & ~self.event))).astype(float)
-            known += ((block[:, rows] @ earlier) * block).sum(axis=1)
+            ordered += ((block[:, rows] @ earlier) * block).sum(axis=1)
             for c, column in enumerate(values.T):
-                own = column[rows, None]
-                said = earlier * ((own > column) + 0.5 * (own == column))
-                right[:, c] += ((block[:, rows] @ said) * block).sum(axis=1)
+                scores = column[rows, None]
+                concordant = earlier * ((scores > column) + 0.5 * (scores == column))
+                right[:, c] += ((block[:, rows] @ concordant) * block).sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return right / known[:, None]
+            return right / ordered[:, None]
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class Generic:
         """Return (B, C) values under (B, N) weights."""
         values = self.values if columns is None else self.values[:, columns]
         out = np.full((len(weights), values.shape[1]), np.nan)
-        for b, own in enumerate(weights):
-            rows = np.repeat(np.arange(len(own)), np.asarray(own, dtype=np.int64))
+        for b, row_weights in enumerate(weights):
+            rows = np.repeat(np.arange(len(row_weights)), np.asarray(row_weights, dtype=np.int64))
             for c in range(values.shape[1]):
                 out[b, c] = self._value(rows, values[:, c]) if len(rows) else np.nan
         return out

@@ -44,9 +44,9 @@ def _of_truth(truth: Array, values: Floats) -> Floats:
     """Return (N, C) probabilities of the true class, rows made to sum to one."""
     if values.ndim == 2:
         return np.where(truth[:, None] == 1, values, 1.0 - values)
-    own = np.take_along_axis(values, truth[:, None, None], axis=2)[:, :, 0]
+    of_true_class = np.take_along_axis(values, truth[:, None, None], axis=2)[:, :, 0]
     total = values.sum(axis=2)
-    return own / np.where(total > 0, total, 1.0)
+    return of_true_class / np.where(total > 0, total, 1.0)
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,14 @@ class Sums:
 
     def weighted(self, weights: Weights, columns: Columns | None = None) -> Floats:
         """Return (B, C) values under (B, N) weights."""
-        own = [p if columns is None or p.shape[1] == 1 else p[:, columns] for p in self.parts]
+        parts = [p if columns is None or p.shape[1] == 1 else p[:, columns] for p in self.parts]
         out = []
         for begin in range(0, len(weights), BLOCK):
             block = np.asarray(weights[begin : begin + BLOCK], dtype=float)
             with np.errstate(invalid="ignore", divide="ignore"):
-                out.append(self.combine([block.sum(axis=1, keepdims=True), *(block @ part for part in own)]))
+                out.append(
+                    self.combine([block.sum(axis=1, keepdims=True), *(block @ part for part in parts)])
+                )
         return np.concatenate(out)
 
 
@@ -120,8 +122,8 @@ def _recalls(reduce: Callable[[Floats], Floats]) -> Maker:
 
 def _mean_known(each: Floats) -> Floats:
     """Return the mean over the classes that have weight; NaN where none has."""
-    known = ~np.isnan(each)
-    mean: Floats = np.where(known, each, 0.0).sum(axis=0) / known.sum(axis=0)
+    is_defined = ~np.isnan(each)
+    mean: Floats = np.where(is_defined, each, 0.0).sum(axis=0) / is_defined.sum(axis=0)
     return mean
 
 
@@ -133,14 +135,14 @@ def _largest_known(each: Floats) -> Floats:
 
 def _f_beta(beta: float) -> Maker:
     def prepare(truth: Array, values: Floats, n_classes: int) -> Recipe:
-        said = labels_of(values)
-        wanted = [1] if n_classes == 2 else list(range(n_classes))
-        real = [(truth == k)[:, None].astype(float) for k in wanted]
-        given = [(said == k).astype(float) for k in wanted]
+        labels = labels_of(values)
+        classes = [1] if n_classes == 2 else list(range(n_classes))
+        real = [(truth == k)[:, None].astype(float) for k in classes]
+        given = [(labels == k).astype(float) for k in classes]
         hits = [a * b for a, b in zip(real, given, strict=True)]
 
         def combine(sums: list[Floats]) -> Floats:
-            n = len(wanted)
+            n = len(classes)
             support, predicted, right = (np.stack(sums[1 + i * n : 1 + (i + 1) * n]) for i in range(3))
             size = beta**2 * support + predicted
             each = np.where(size > 0, (1 + beta**2) * right / np.where(size > 0, size, 1), 0.0)
@@ -155,10 +157,10 @@ def _f_beta(beta: float) -> Maker:
 
 
 def _mcc(truth: Array, values: Floats, n_classes: int) -> Recipe:
-    said = labels_of(values)
+    labels = labels_of(values)
     real = [(truth == k)[:, None].astype(float) for k in range(n_classes)]
-    given = [(said == k).astype(float) for k in range(n_classes)]
-    hit = (said == truth[:, None]).astype(float)
+    given = [(labels == k).astype(float) for k in range(n_classes)]
+    hit = (labels == truth[:, None]).astype(float)
 
     def combine(sums: list[Floats]) -> Floats:
         total, right = sums[0], sums[1]

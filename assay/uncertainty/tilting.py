@@ -85,8 +85,8 @@ def _draw(judged: HeldOut, models: Ints, options: Options, random: np.random.Gen
 
 def _given(weights: ArrayLike, positive: Bools) -> Ints:
     given = check_counts(weights, len(positive), "rows of the evaluation")
-    for own in (positive, ~positive):
-        if (given[:, own].sum(axis=1) != own.sum()).any():
+    for members in (positive, ~positive):
+        if (given[:, members].sum(axis=1) != members.sum()).any():
             raise UserError(
                 "Each draw of the weights must have as many rows of each class as the evaluation has."
             )
@@ -96,9 +96,9 @@ def _given(weights: ArrayLike, positive: Bools) -> Ints:
 def _turned_up(areas: Floats, scores: Floats, positive: Bools, weights: Ints) -> Floats:
     """Return areas as the published code has them: turned where the medians of a sample say so."""
     medians = []
-    for own in (positive, ~positive):
-        rows = np.flatnonzero(own)
-        drawn = np.stack([np.repeat(rows, one[own]) for one in weights])
+    for members in (positive, ~positive):
+        rows = np.flatnonzero(members)
+        drawn = np.stack([np.repeat(rows, counts[members]) for counts in weights])
         medians.append(np.stack([np.median(column[drawn], axis=1) for column in scores.T], axis=1))
     return np.where(medians[1] > medians[0], 1 - areas, areas)
 
@@ -107,30 +107,30 @@ def _tilted(
     method: str, search: Search, judged: HeldOut, model: int, options: Options, drawn: _Drawn, level: float
 ) -> Interval:
     """Return the interval; without bounds, and with the reason, where tilting does not reach the level."""
-    own = int(np.flatnonzero(judged.top == model)[0]) if drawn.of_best else 0
-    influence = _influence(drawn.weights, drawn.areas[:, own], judged, model)
-    low = _bound(drawn, own, influence, judged, model, level)
+    column = int(np.flatnonzero(judged.top == model)[0]) if drawn.of_best else 0
+    influence = _influence(drawn.weights, drawn.areas[:, column], judged, model)
+    low = _bound(drawn, column, influence, judged, model, level)
     high: float | None = 1.0
     if options.side == "two" and not drawn.of_best:
         mirrored = _Drawn(drawn.weights, -drawn.areas, -drawn.observed)
-        high = _bound(mirrored, own, -influence, judged, model, level)
-    said = [] if low is not None and high is not None else [_reason(drawn, own, level)]
+        high = _bound(mirrored, column, -influence, judged, model, level)
+    warnings = [] if low is not None and high is not None else [_reason(drawn, column, level)]
     if options.side == "two" and drawn.of_best:
-        said.append("mabt bounds from below only: the upper end is the best value.")
+        warnings.append("mabt bounds from below only: the upper end is the best value.")
     if low is None or high is None:
         low = high = None
     else:
         low, high = ends(search.metric, low, high, options)
     return search.tell(
-        method, options, estimate=float(judged.areas[model]), lower=low, upper=high, winner=model, warnings=said,
+        method, options, estimate=float(judged.areas[model]), lower=low, upper=high, winner=model, warnings=warnings,
         n_boot=len(drawn.weights),
     )  # fmt: skip
 
 
-def _reason(drawn: _Drawn, own: int, level: float) -> str:
+def _reason(drawn: _Drawn, column: int, level: float) -> str:
     if level >= 0.25:  # the search for the tilt begins where twice the level is passed, and that is at a half
         return f"infeasible: tilting cannot bound at a level of {level:g}. Take bbc."
-    if drawn.observed[own] >= 1 - TIE:
+    if drawn.observed[column] >= 1 - TIE:
         return "infeasible: the area is 1, and no weights of the rows lower it. Take bbc."
     return "infeasible: no tilt of the weights makes what was observed improbable enough. Take bbc."
 
@@ -144,47 +144,47 @@ def _influence(weights: Ints, areas: Floats, judged: HeldOut, model: int) -> Flo
     n = len(positive)
     if len(weights) >= 2 * n:
         sizes = np.where(positive, positive.sum(), (~positive).sum())
-        first = [int(np.flatnonzero(own)[0]) for own in (positive, ~positive)]
+        first = [int(np.flatnonzero(members)[0]) for members in (positive, ~positive)]
         kept = np.setdiff1d(np.arange(n), first)
         design = np.column_stack([np.ones(len(weights)), weights[:, kept] / sizes[kept]])
-        found = np.zeros(n)
-        found[kept] = np.linalg.lstsq(design, areas, rcond=None)[0][1:]
+        influence = np.zeros(n)
+        influence[kept] = np.linalg.lstsq(design, areas, rcond=None)[0][1:]
     else:
         score = -judged.scores[:, model] if judged.swapped[model] else judged.scores[:, model]
         wins = (score[:, None] > score) + 0.5 * (score[:, None] == score)
-        found = np.where(positive, wins[:, ~positive].mean(axis=1), wins[positive].mean(axis=0))
-    for own in (positive, ~positive):
-        found[own] -= found[own].mean()
-    return found
+        influence = np.where(positive, wins[:, ~positive].mean(axis=1), wins[positive].mean(axis=0))
+    for members in (positive, ~positive):
+        influence[members] -= influence[members].mean()
+    return influence
 
 
 def _bound(
-    drawn: _Drawn, own: int, influence: Floats, judged: HeldOut, model: int, level: float
+    drawn: _Drawn, column: int, influence: Floats, judged: HeldOut, model: int, level: float
 ) -> float | None:
     """Return the area under the weights that make the observed one just improbable enough, or None."""
-    probability = _improbability(drawn, own, influence)
+    probability = _improbability(drawn, column, influence)
     step = 0.1 if drawn.of_best else 1.0
     tau = _root(probability, level, step)
     if tau is None:
         return None
     weights = np.exp(tau * influence - (tau * influence).max())
     score, positive = judged.scores[:, model], judged.positive
-    above, below = (weights[one] / weights[one].sum() for one in (positive, ~positive))
+    above, below = (weights[members] / weights[members].sum() for members in (positive, ~positive))
     high, low = score[positive][:, None], score[~positive][None, :]
     area = float(above @ ((high > low) + 0.5 * (high == low)) @ below)
     return 1 - area if judged.swapped[model] else area
 
 
-def _improbability(drawn: _Drawn, own: int, influence: Floats) -> Callable[[float], float]:
+def _improbability(drawn: _Drawn, column: int, influence: Floats) -> Callable[[float], float]:
     """Return the function of τ that says how probable an area as high as the observed one is under the tilt."""
     tilt = drawn.weights @ influence
     n = drawn.weights.shape[1]
-    areas, observed = drawn.areas[:, own], drawn.observed[own]
+    areas, observed = drawn.areas[:, column], drawn.observed[column]
 
     def log_weights(tau: float) -> Floats:
         """Return the logarithm of each sample's probability under the tilt, relative to the plain one."""
-        own = tau * influence
-        log: Floats = tau * tilt - n * (np.log(np.exp(own - own.max()).mean()) + own.max())
+        tilted = tau * influence
+        log: Floats = tau * tilt - n * (np.log(np.exp(tilted - tilted.max()).mean()) + tilted.max())
         return log
 
     if not drawn.of_best:

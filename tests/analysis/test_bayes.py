@@ -63,7 +63,7 @@ def test_pairs_are_mirror_images_and_probabilities() -> None:
         assert one.p_a + one.p_rope + one.p_b == pytest.approx(1)
     turned = signed_rank_pairs(means[:, ::-1], ["c", "b", "a"], 0.1, np.random.default_rng(0))
     assert turned[2].p_a == pytest.approx(found[0].p_b, abs=0.02)
-    with pytest.raises(ConfigError, match="--rope -1"):
+    with pytest.raises(ConfigError, match="`rope=-1`"):
         signed_rank_pairs(means, ["a", "b", "c"], -1.0, np.random.default_rng(0))
 
 

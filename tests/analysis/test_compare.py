@@ -281,13 +281,13 @@ def test_worse_means_the_whole_interval_below_the_margin() -> None:
 
 @pytest.mark.parametrize("by", [-0.01, float("nan"), float("inf")])
 def test_a_margin_that_is_none_is_refused(by: float) -> None:
-    with pytest.raises(ConfigError, match="--fail-if-worse"):
+    with pytest.raises(ConfigError, match="`by="):
         compared(A, B, HALF).is_worse(by)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, float("nan")])
 def test_a_level_that_is_no_probability_is_refused(confidence: float) -> None:
-    with pytest.raises(ConfigError, match="--confidence"):
+    with pytest.raises(ConfigError, match="`confidence="):
         compare_sides(side("a", A), side("b", B), side("c", HALF), confidence=confidence)
 
 

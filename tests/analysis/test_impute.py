@@ -100,9 +100,9 @@ def test_labels_say_what_differs() -> None:
 @pytest.mark.parametrize(
     ("wanted", "text"),
     [
-        (Filter(metric="rmse"), "--metric rmse"),
-        (Filter(types=("regression",)), "--type regression"),
-        (Filter(tasks=("z",)), "--task z"),
+        (Filter(metric="rmse"), "`metric='rmse'`"),
+        (Filter(types=("regression",)), r"`types=\['regression'\]`"),
+        (Filter(tasks=("z",)), r"`tasks=\['z'\]`"),
         (Filter(constraint="4h"), "No row has the constraint '4h'. There are: 1h8c"),
     ],
 )
@@ -115,7 +115,7 @@ def test_frameworks_are_chosen_after_the_others_were_used_to_impute() -> None:
     table = scores_frame(TABLE)
     assert set(Filter(frameworks=("good",)).choose(table)["framework"]) == {"good"}
     assert set(Filter(exclude=("constant",)).choose(table)["framework"]) == {"random_forest", "good"}
-    with pytest.raises(UserError, match="--exclude names"):
+    with pytest.raises(UserError, match="`exclude` names"):
         Filter(exclude=("nobody",)).choose(table)
 
 

@@ -67,7 +67,7 @@ def test_column_is_read_as_the_page_says(tmp_path: Path, values: str, becomes: s
     path = write_column(tmp_path / "a.csv", CODE.findall(values))
     if becomes.startswith("refused"):
         option = CODE.findall(becomes)[0]
-        wanted = f"--csv {option}=" if option in CsvOptions.model_fields else "'kind: categorical'"
+        wanted = f'csv={{"{option}": ' if option in CsvOptions.model_fields else "'kind: categorical'"
         with pytest.raises(DataError, match=re.escape(wanted)):
             read(path)
         return
@@ -82,7 +82,7 @@ def test_file_is_read_as_the_page_says(tmp_path: Path, content: str, columns: st
     text = CODE.findall(content)[0].replace("⏎", "\n").replace("→", "\t")
     path.write_text(text + "\n", encoding="utf-8")
     if columns.startswith("refused"):
-        with pytest.raises(DataError, match=f"--csv {CODE.findall(columns)[0]}="):
+        with pytest.raises(DataError, match=f'csv={{"{CODE.findall(columns)[0]}": '):
             read(path, target="")
         return
     table = read(path, target="")
@@ -118,14 +118,14 @@ def test_one_column_decides_for_the_others(tmp_path: Path) -> None:
 def test_columns_that_contradict_each_other_decide_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x;n;y\n1,5;1,234;1.5\n2,5;5,678;2.5\n")
-    with pytest.raises(DataError, match="--csv decimal=comma"):
+    with pytest.raises(DataError, match=re.escape('csv={"decimal": "comma"}')):
         read(path, target="")
 
 
 def test_thousands_are_not_marked_beside_long_numbers_without_a_mark(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x;n\n1,5;1.234\n2,5;1500\n")
-    with pytest.raises(DataError, match=r"Column 'n'.*--csv decimal=point"):
+    with pytest.raises(DataError, match=r"""Column 'n'.*csv=\{"decimal": "point"\}"""):
         read(path, target="")
 
 
