@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -72,8 +73,8 @@ def load_file(name: str, kind: str) -> ModuleType:
 
     `kind` names in messages what the file is expected to hold, such as "analysis".
     """
-    path = Path(name).expanduser().resolve()
-    if not path.is_file():
+    path = Path(os.path.expanduser(name)).resolve()
+    if not os.path.isfile(path):
         raise ConfigError(f"{kind.capitalize()} '{name}': there is no file {name}.")
     try:
         return run_file(path, path.stat().st_mtime_ns)

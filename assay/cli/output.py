@@ -127,14 +127,14 @@ def check_target(path: Path) -> None:
     """Refuse a file that cannot be written before any work is done for it."""
     path = path.resolve()  # of a link, what it points at
     folder = path.parent
-    if path.is_dir():
+    if os.path.isdir(path):
         where = "it is a folder"
-    elif path.exists() and not path.is_file():
+    elif os.path.exists(path) and not os.path.isfile(path):
         where = "it is a device"
-    elif not folder.is_dir():
+    elif not os.path.isdir(folder):
         where = f"there is no folder {path.parent}"
-    elif not os.access(path if path.exists() else folder, os.W_OK) or not _takes_files(folder):
-        where = f"{path if path.exists() else path.parent} does not allow it"
+    elif not os.access(path if os.path.exists(path) else folder, os.W_OK) or not _takes_files(folder):
+        where = f"{path if os.path.exists(path) else path.parent} does not allow it"
     else:
         return
     raise ConfigError(f"{path} cannot be written: {where}. Name a file in a folder that exists.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import gzip
 import lzma
+import os
 import tarfile
 import zipfile
 import zlib
@@ -87,7 +88,7 @@ def gunzip(path: Path, destination: Path) -> Path:
 
 def _check_regular(path: Path) -> None:
     """Refuse what reading would wait for, or never end: a pipe, a device, a folder."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise DataError(f"{path.name} is not unpacked: there is no such file. Check the path.")
 
 

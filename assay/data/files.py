@@ -6,6 +6,7 @@ numbers `xxx_train_0.csv`, `xxx_test_0.csv`, …; one data file alone is a table
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -68,14 +69,14 @@ def _load(request: TaskRequest, scratch: Path) -> Loaded:
     if not request.path:
         raise DataError(f"No file is given{_at(request)}. Say 'path: FILE', or 'train:' and 'test:'.")
     path = Path(request.path)
-    if not path.exists():
+    if not os.path.exists(path):
         raise DataError(
             f"There is no file {path}{_at(request)}. Check the path; it counts from the suite's folder."
         )
-    if path.is_dir():
+    if os.path.isdir(path):
         inside = [item for item in sorted(path.iterdir()) if item.is_file() and format_of(item.name)]
         return _load_many(inside, path, (path, *inside), request, scratch)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise DataError(
             f"{path}{_at(request)} is neither a file nor a folder. Save the rows to a file first."
         )
@@ -143,7 +144,7 @@ def _load_folds(
     for number, pair in enumerate(pairs):
         sides = []
         for path in pair:
-            if not path.exists():
+            if not os.path.exists(path):
                 raise DataError(f"There is no file {path}{_at(request)}. Check the path.")
             tables.append(_read(path, scratch, options, inside))
             sides.append(np.arange(start, start + tables[-1].n_rows, dtype=np.int64))

@@ -63,7 +63,9 @@ def resolve(request: TaskRequest, settings: Settings) -> Task:
     if known is not None:
         return known
     said = [
-        Path(item) for item in (request.path, *request.train, *request.test) if item and Path(item).exists()
+        Path(item)
+        for item in (request.path, *request.train, *request.test)
+        if item and os.path.exists(Path(item))
     ]
     before = _states(said)
     loaded = find_source(request.ref, request.where).load(request, settings)
@@ -174,7 +176,7 @@ def _make(request: TaskRequest, loaded: Loaded, settings: Settings) -> tuple[Tas
     splits = _splits_for(request, loaded, draft, settings)
     table = draft.table
     path = _table_path(draft.data_digest, settings)
-    if not path.exists():
+    if not os.path.exists(path):
         save_table(
             replace(table, columns=tuple(replace(column, role="feature") for column in table.columns)), path
         )

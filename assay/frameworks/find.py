@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -77,7 +78,7 @@ def find_framework(text: str, unlocked: bool = False) -> FrameworkSpec:
     if text.endswith(".py"):
         raise ConfigError(f"'{text}' is a file: name the class in it, for example {text}:MyEstimator.")
     if "/" in text or text.startswith("."):
-        folder, _, version = (text, "", "") if Path(text).exists() else text.rpartition(":")
+        folder, _, version = (text, "", "") if os.path.exists(Path(text)) else text.rpartition(":")
         return read_folder(Path(folder or text), find_framework, version if folder else "", unlocked)
     name, _, version = text.partition(":")
     return read_folder(_folder_of(name), find_framework, version, unlocked)
@@ -95,7 +96,7 @@ def _folder_of(name: str) -> Path:
     for candidate, point in points.items():
         if _plain(candidate) == plain_name:
             return _folder_at(point)
-    if (Path(name) / "framework.toml").is_file():
+    if os.path.isfile(Path(name) / "framework.toml"):
         return Path(name)
     raise ConfigError(f"Unknown framework '{name}'. {suggest(name, [*builtin_names(), *points])}")
 
@@ -118,7 +119,7 @@ def _plain(name: str) -> str:
 
 def _estimator(file: Path, class_name: str) -> FrameworkSpec:
     """Make a framework of one scikit-learn estimator class in a user's file."""
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise ConfigError(
             f"There is no file '{file}'. Give the path of a Python file and a class: file.py:Class."
         )

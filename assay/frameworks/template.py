@@ -56,7 +56,7 @@ def write_template(name: str, folder: Path) -> Path:
         raise ConfigError(
             f"'{name}' is no name for a framework: use letters a to z, digits and _, beginning with a letter."
         )
-    if folder.exists():
+    if os.path.exists(folder):
         raise ConfigError(f"{folder} exists already. Choose another name, or another `folder`.", ["folder"])
     folder.mkdir(parents=True)
     (folder / "framework.toml").write_text(TOML.format(name=name), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -208,7 +209,7 @@ def _for_version(file: FrameworkFile, version: str) -> FrameworkFile:
 
 
 def _recipe(file: FrameworkFile, folder: Path, path: Path) -> Recipe:
-    if file.prepare and not (folder / file.prepare).is_file():
+    if file.prepare and not os.path.isfile(folder / file.prepare):
         raise ConfigError(
             f"{path} names the script {file.prepare}, which is not in that folder. Write it there."
         )
@@ -226,7 +227,7 @@ def _adapter(file: FrameworkFile, folder: Path, path: Path) -> Path | None:
     if file.command:
         return None
     adapter = folder / file.adapter
-    if not adapter.is_file():
+    if not os.path.isfile(adapter):
         raise ConfigError(
             f"{path} names the adapter {file.adapter}, which is not in that folder. Write it there."
         )
@@ -236,7 +237,7 @@ def _adapter(file: FrameworkFile, folder: Path, path: Path) -> Path | None:
 def _files(file: FrameworkFile, folder: Path, path: Path) -> tuple[Path, ...]:
     """Return the further files; they lie in the folder itself, because that is how the adapter finds them."""
     for name in file.files:
-        if Path(name).name != name or not (folder / name).is_file():
+        if Path(name).name != name or not os.path.isfile(folder / name):
             raise ConfigError(
                 f"{path} lists the file {name}, which is not directly in that folder. Put it there."
             )
@@ -245,7 +246,7 @@ def _files(file: FrameworkFile, folder: Path, path: Path) -> tuple[Path, ...]:
 
 def _lock(folder: Path, version: str, path: Path) -> Path:
     lock = folder / "locks" / f"{version}.txt"
-    if not lock.is_file():
+    if not os.path.isfile(lock):
         there = ", ".join(locked_versions(folder)) or "none"
         raise ConfigError(
             f"{path}: version '{version}' has no lock file locks/{version}.txt. There are: {there}. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from contextlib import redirect_stdout
@@ -33,8 +34,8 @@ def own_metric(name: str, where: str = "") -> Metric:
     """
     file, _, function = name.rpartition(":")
     place = f" {where}" if where else ""
-    path = Path(file).expanduser().resolve()
-    if not path.is_file():
+    path = Path(os.path.expanduser(file)).resolve()
+    if not os.path.isfile(path):
         raise ConfigError(f"Metric '{name}'{place}: there is no file {file}.")
     try:
         with _ONE_AT_A_TIME, redirect_stdout(sys.stderr):

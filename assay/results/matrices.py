@@ -37,9 +37,9 @@ def read_matrix(path: Path) -> PredictionMatrix:
     Raises:
         DataError: the file does not hold such predictions; the message says what it lacks.
     """
-    if path.is_dir() or (path.name == "oof.npz" and path.absolute().parent.name == "out"):
+    if os.path.isdir(path) or (path.name == "oof.npz" and path.absolute().parent.name == "out"):
         return _of_job(path)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise DataError(f"There is no file {path}.")
     try:
         return _of_npz(path) if path.suffix == ".npz" else _of_table(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from assay.errors import ConfigError
@@ -25,7 +26,7 @@ def find_space(name: str) -> Space:
     A function takes no arguments and returns a `Space`, or tables as a TOML file has them. Its file's code runs in this
     process, as that of a metric does: name files that you trust.
     """
-    if (HERE / f"{name}.toml").is_file():
+    if os.path.isfile(HERE / f"{name}.toml"):
         return _read_file(HERE / f"{name}.toml")
     points = entry_point_names("spaces")
     if name in points:

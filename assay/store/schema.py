@@ -66,6 +66,9 @@ def connect(path: Path) -> sqlite3.Connection:
     except (sqlite3.Error, StoreError):
         connection.close()
         raise
+    except UnicodeDecodeError as error:  # a name or a message of a damaged schema
+        connection.close()
+        raise sqlite3.DatabaseError(f"its schema is not text: {error}") from None
     return connection
 
 

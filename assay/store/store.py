@@ -314,7 +314,7 @@ def explained(root: Path) -> Iterator[None]:
     """Turn a full disk, a read-only folder, a broken index and a store that is gone into one sentence each."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a value that should be text may be any bytes
         text = " ".join(str(error).split())[:300]  # it may quote a damaged schema, over several lines
         if not root.exists():
             raise _gone(root) from error

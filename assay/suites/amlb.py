@@ -75,7 +75,10 @@ def _task(item: dict[str, Any], own: Mapping[str, object], path: Path, notes: li
     task: dict[str, object] = {key: item[key] for key in ("name", "description") if item.get(key)}
     metric = item.get("metric")
     if metric:
-        task["metrics"] = [name for name in ([metric] if isinstance(metric, str) else metric) if name]
+        names = [metric] if isinstance(metric, str) else metric
+        if not isinstance(names, list):
+            raise ConfigError(f"Wrong value {metric!r} for 'metric' {where}: give a name, or a list of names.")
+        task["metrics"] = [name for name in names if name]
     folds = item.get("folds")
     if folds is not None and (not isinstance(folds, int) or folds < 1):
         raise ConfigError(f"Wrong value {folds!r} for 'folds' {where}: it must be a whole number above 0.")

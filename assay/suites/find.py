@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def find_suite(
     """
     path = Path(name)
     is_yaml = path.suffix.lower() in (".yaml", ".yml")
-    if not is_yaml and path.exists() and name not in list_suites():
+    if not is_yaml and os.path.exists(path) and name not in list_suites():
         return _data_suite(path, target, csv or {})
     if csv:
         raise ConfigError(
@@ -46,7 +47,7 @@ def find_suite(
         raise ConfigError(
             f"A target is given with '{name}', which is not a data file. State targets in the suite."
         )
-    if (_BUILT_IN / f"{name}.yaml").exists():
+    if os.path.exists(_BUILT_IN / f"{name}.yaml"):
         return read_suite(_BUILT_IN / f"{name}.yaml")
     if name in entry_point_names("suites"):
         value = entry_point_names("suites")[name].load()

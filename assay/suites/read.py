@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -184,7 +185,7 @@ def _place(entry: _Entry, path: Path, where: str) -> tuple[str, str]:
 
 
 def _absolute(place: str, path: Path) -> str:
-    return str((path.absolute().parent / Path(place).expanduser()).resolve())
+    return str((path.absolute().parent / Path(os.path.expanduser(place))).resolve())
 
 
 def _name(ref: str, file: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
@@ -34,7 +35,7 @@ def read_frame(path: Path, names: Collection[str] = ()) -> Frame:
     """
     import pandas as pd
 
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise DataError(f"There is no file {path}.")
     try:
         return pd.read_parquet(path) if path.suffix == ".parquet" else read_csv(path, names)
