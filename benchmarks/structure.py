@@ -132,10 +132,14 @@ def cycles(paths: list[Path]) -> list[list[str]]:
                 groups.append(sorted(stack[at:]))
             del stack[at:]
 
+    limit = sys.getrecursionlimit()
     sys.setrecursionlimit(10_000)
-    for name in graph:
-        if name not in order:
-            visit(name)
+    try:
+        for name in graph:
+            if name not in order:
+                visit(name)
+    finally:
+        sys.setrecursionlimit(limit)
     return groups
 
 

@@ -135,31 +135,33 @@ def _with_properties(scores: Scores, path: Path) -> Scores:
     key = "task_id" if column in ("task_id", "tid") else "task"
     given = given.rename(columns={column: key})
     given[key] = [plain_id(str(value)) for value in given[key]]
-    known = scores.properties.assign(**{key: [plain_id(str(value)) for value in scores.properties[key]]})
+    properties = scores.properties.assign(**{key: [plain_id(str(value)) for value in scores.properties[key]]})
     if key == "task":
-        given["task"] = _spelled_as(given["task"], known["task"])
-    if not known[key].isin(given[key]).any():
+        given["task"] = _spelled_as(given["task"], properties["task"])
+    if not properties[key].isin(given[key]).any():
         shown = (
-            f"{given[key].iloc[0]!r} there, {known[key].iloc[0]!r} here" if len(given) else "it has no rows"
+            f"{given[key].iloc[0]!r} there, {properties[key].iloc[0]!r} here"
+            if len(given)
+            else "it has no rows"
         )
         raise UserError(f"No {key} of the scores stands in {path} (for example {shown}).")
-    new = [name for name in given.columns if name not in known.columns]
+    new = [name for name in given.columns if name not in properties.columns]
     given = given[[key, *new]].drop_duplicates()
     again = given.loc[given[key].duplicated(), key]
     if len(again):
         raise UserError(f"{path} says two things of the {key} {again.iloc[0]}: each may have one row only.")
-    return replace(scores, properties=known.merge(given, on=key, how="left"))
+    return replace(scores, properties=properties.merge(given, on=key, how="left"))
 
 
-def _spelled_as(names: Any, known: Any) -> list[str]:
+def _spelled_as(names: Any, spellings: Any) -> list[str]:
     """Return names of tasks in the spelling that the scores have: OpenML's numerai28.6 is AMLB's numerai28_6.
 
     A name that the scores have too is not changed, nor one that has several spellings on either side.
     """
     from assay.results.scores import folded
 
-    taken = set(known)
-    by_folded = known[~known.map(folded).duplicated(keep=False) & ~known.isin(names)]
+    taken = set(spellings)
+    by_folded = spellings[~spellings.map(folded).duplicated(keep=False) & ~spellings.isin(names)]
     spelling = dict(zip(by_folded.map(folded), by_folded, strict=True))
     twice = set(names[names.map(folded).duplicated(keep=False)])
     return [n if n in taken or n in twice else spelling.get(folded(n), n) for n in names]

@@ -28,8 +28,8 @@ def find_pair(
     first, second, constant = find_framework(a), find_framework(b), find_framework("constant")
     if _identity(first) == _identity(second):
         _refuse_twin(a, b, first, second)
-    known = _identity(constant) in (_identity(first), _identity(second))
-    return find_frameworks(f"{a},{b}" if known else f"{a},{b},constant", params)
+    is_planned = _identity(constant) in (_identity(first), _identity(second))
+    return find_frameworks(f"{a},{b}" if is_planned else f"{a},{b},constant", params)
 
 
 def _identity(spec: FrameworkSpec) -> tuple[str, str]:

@@ -67,8 +67,8 @@ def load_tasks(
     A task that cannot be read is kept, with its problem, and its jobs end as `data` rows; if it is the
     only one, that is the user's error and raised.
     """
-    chosen, wanted = settings or Settings.from_environment(), selection or Selection()
-    requests = preselect(suite.tasks, wanted.names)  # what is not wanted by name is not even read
+    chosen, criteria = settings or Settings.from_environment(), selection or Selection()
+    requests = preselect(suite.tasks, criteria.names)  # what is not wanted by name is not even read
     tasks = []
     for request in requests:
         try:
@@ -80,10 +80,10 @@ def load_tasks(
         else:
             check_metrics(task.metrics, task.type, f"in suite {suite.name}, task {task.name}")
         tasks.append(task)
-    found = list(select(tasks, wanted))
-    if not found:
+    matching = list(select(tasks, criteria))
+    if not matching:
         raise ConfigError(f"No task of suite {suite.name} fits what was asked for. See `assay suite show`.")
-    return found
+    return matching
 
 
 def plan(
@@ -112,15 +112,17 @@ def plan(
         settings: folders and switches; from the environment if left out.
     """
     chosen = settings or Settings.from_environment()
-    known = suite if isinstance(suite, Suite) else load_suite(suite, settings=chosen)
-    own = [one for one in tasks or () if isinstance(one, Task)]
-    if not own:
-        own = load_tasks(known, chosen, Selection(names=tuple(str(name) for name in tasks or ())))
+    loaded_suite = suite if isinstance(suite, Suite) else load_suite(suite, settings=chosen)
+    chosen_tasks = [task for task in tasks or () if isinstance(task, Task)]
+    if not chosen_tasks:
+        chosen_tasks = load_tasks(
+            loaded_suite, chosen, Selection(names=tuple(str(name) for name in tasks or ()))
+        )
     if metrics:
-        own = [replace(task, metrics=_metrics_for(task, metrics)) for task in own]
-    limit = constraint if isinstance(constraint, Constraint) else _constraint(constraint, known)
+        chosen_tasks = [replace(task, metrics=_metrics_for(task, metrics)) for task in chosen_tasks]
+    limit = constraint if isinstance(constraint, Constraint) else _constraint(constraint, loaded_suite)
     specs = [with_declared(spec, chosen) for spec in _frameworks(frameworks, params)]
-    return plan_jobs(own, specs, limit, folds, seed)
+    return plan_jobs(chosen_tasks, specs, limit, folds, seed)
 
 
 def _metrics_for(task: Task, metrics: Sequence[str]) -> tuple[str, ...]:
@@ -130,10 +132,10 @@ def _metrics_for(task: Task, metrics: Sequence[str]) -> tuple[str, ...]:
 
 
 def _constraint(text: str | None, suite: Suite) -> Constraint:
-    wanted = text or suite.constraint
-    if wanted is None:
+    name = text or suite.constraint
+    if name is None:
         raise ConfigError(f"Suite {suite.name} has no constraint of its own: name one, for example 10m2c.")
-    return read_constraint(wanted, suite.constraints, f"suite {suite.name}")
+    return read_constraint(name, suite.constraints, f"suite {suite.name}")
 
 
 def _frameworks(
@@ -141,8 +143,8 @@ def _frameworks(
 ) -> list[FrameworkSpec]:
     if isinstance(named, str):
         return find_frameworks(named, params)
-    words = ",".join(str(one) for one in named if not isinstance(one, FrameworkSpec))
-    specs = [one for one in named if isinstance(one, FrameworkSpec)]
+    words = ",".join(str(name) for name in named if not isinstance(name, FrameworkSpec))
+    specs = [spec for spec in named if isinstance(spec, FrameworkSpec)]
     return [*specs, *find_frameworks(words, params)] if words or not specs else specs
 
 

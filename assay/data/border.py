@@ -39,8 +39,8 @@ def _sentence(error: ValidationError, model: type[BaseModel], where: str) -> str
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         # A second word for the same thing is accepted, but not suggested.
-        known = [name for name, field in model.model_fields.items() if field.json_schema_extra != SECOND_WORD]
-        hint = suggest(key, known) if len(problem["loc"]) == 1 else "Remove it."
+        keys = [name for name, field in model.model_fields.items() if field.json_schema_extra != SECOND_WORD]
+        hint = suggest(key, keys) if len(problem["loc"]) == 1 else "Remove it."
         return f"Unknown key '{key}' {where}. {hint}"
     if problem["type"] == "missing":
         return f"The key '{key}' is missing {where}. Add it."

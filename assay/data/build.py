@@ -46,9 +46,9 @@ class Draft:
 def draft_task(request: TaskRequest, loaded: Loaded) -> Draft:
     """Understand a loaded table as the request wants it."""
     spec = parse_split(request.split, request.where)
-    said = _declarations(request, loaded, spec)
-    target = pick_target(request, loaded, said)
-    table = infer_table(loaded.raw, said, target)
+    declared = _declarations(request, loaded, spec)
+    target = pick_target(request, loaded, declared)
+    table = infer_table(loaded.raw, declared, target)
     _check_columns(table, loaded.raw.source)
     column = table.column(target)
     _refuse_missing(column, table.arrays[target], loaded.raw.source)
@@ -84,7 +84,7 @@ def _remedy(asked: str, names: list[str]) -> str:
     return suggest(asked, names)
 
 
-def pick_target(request: TaskRequest, loaded: Loaded, said: Mapping[str, Mapping[str, Any]]) -> str:
+def pick_target(request: TaskRequest, loaded: Loaded, declared: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the target: as asked, as the source says, a column of a usual name, or else the last column."""
     names = [column.name for column in loaded.raw.columns]
     asked = request.target or next(
@@ -99,7 +99,7 @@ def pick_target(request: TaskRequest, loaded: Loaded, said: Mapping[str, Mapping
         return asked
     if loaded.target:
         return loaded.target
-    free = [name for name in names if said.get(name, {}).get("role", "feature") == "feature"]
+    free = [name for name in names if declared.get(name, {}).get("role", "feature") == "feature"]
     for usual in TARGET_NAMES:
         for name in free:
             if name.lower() == usual:
@@ -154,7 +154,7 @@ def given_splits(loaded: Loaded, spec: SplitSpec) -> Splits | None:
 def _declarations(request: TaskRequest, loaded: Loaded, spec: SplitSpec) -> dict[str, dict[str, Any]]:
     """Join what the source, the split and the user say of the columns; the user goes first."""
     names = [column.name for column in loaded.raw.columns]
-    said = {name: dict(item) for name, item in loaded.columns.items()}
+    declared = {name: dict(item) for name, item in loaded.columns.items()}
     for key, name, role in (
         ("group", spec.group, "group"),
         ("time", spec.time, ""),
@@ -166,7 +166,7 @@ def _declarations(request: TaskRequest, loaded: Loaded, spec: SplitSpec) -> dict
                 f"{suggest(name, names)}"
             )
         if name and role:
-            said.setdefault(name, {}).setdefault("role", role)
+            declared.setdefault(name, {}).setdefault("role", role)
     for name, item in request.columns.items():
         role = item.get("role", "feature")
         if role not in (*_ROLES, "target"):
@@ -179,8 +179,8 @@ def _declarations(request: TaskRequest, loaded: Loaded, spec: SplitSpec) -> dict
                 f"Column '{name}' of {loaded.raw.source} has the role target, but the target is '{request.target}'. "
                 "Name one of them."
             )
-        said[name] = {**said.get(name, {}), **item}
-    return said
+        declared[name] = {**declared.get(name, {}), **item}
+    return declared
 
 
 def _check_columns(table: Table, source: str) -> None:
@@ -204,11 +204,11 @@ def _refuse_missing(column: Column, values: Array, source: str) -> None:
 def _by_role(table: Table, role: str, source: str) -> str:
     names = [column.name for column in table.columns if column.role == role]
     if len(names) != 1:
-        found = (
+        count = (
             f"{len(names)} columns have the role '{role}'" if names else f"no column has the role '{role}'"
         )
         raise ConfigError(
-            f"The split of {source} needs a {role} column, but {found}. Name it with '{role}:'."
+            f"The split of {source} needs a {role} column, but {count}. Name it with '{role}:'."
         )
     return names[0]
 

@@ -52,13 +52,13 @@ class CsvOptions(BaseModel):
     @classmethod
     def _known_encoding(cls, value: str) -> str:
         try:
-            known = codecs.lookup(value).name if value else ""
-            b"".decode(known or "utf-8")  # codecs such as base64 are known too, but make no text
+            name = codecs.lookup(value).name if value else ""
+            b"".decode(name or "utf-8")  # codecs such as base64 are known too, but make no text
         except (LookupError, ValueError):
             raise ValueError(
                 "Python does not know this encoding; use a name such as utf-8 or latin-1"
             ) from None
-        return known
+        return name
 
     @field_validator("missing", mode="before")
     @classmethod

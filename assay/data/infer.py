@@ -122,10 +122,10 @@ def _values(
 
 
 def _prepare(
-    part: RawColumn, said: Mapping[str, Any], raw: RawTable, is_target: bool
+    part: RawColumn, declared: Mapping[str, Any], raw: RawTable, is_target: bool
 ) -> tuple[Column, Array] | _Labels:
     """Return a column that is known already, or its labels with what they could be."""
-    kind, categories = said.get("kind"), said.get("categories")
+    kind, categories = declared.get("kind"), declared.get("categories")
     place = f"Column '{part.name}' of {raw.source}"
     if kind is not None and kind not in _KINDS:
         raise ConfigError(
@@ -149,18 +149,18 @@ def _prepare(
         return _declared_categories(
             part.name, labels, codes, [str(item) for item in categories], missing, place
         )
-    found = _Labels(part.name, place, labels, codes, has_types, kind, is_target, LabelStudy()).without(
+    prepared = _Labels(part.name, place, labels, codes, has_types, kind, is_target, LabelStudy()).without(
         missing
     )
     if kind in ("categorical", "text", "boolean"):
-        return found
-    study = study_labels(found.labels)
+        return prepared
+    study = study_labels(prepared.labels)
     if has_types and kind is None:
         # Strings that a typed file holds as strings are never numbers, and dates only where there is no doubt.
         is_certain = study.dates is not None and len(study.dates.orders) == 1
-        return replace(found, study=LabelStudy(dates=study.dates if is_certain else None))
-    found = replace(found, study=study)
-    return found if raw.csv.missing is not None else _without_unusual(found)
+        return replace(prepared, study=LabelStudy(dates=study.dates if is_certain else None))
+    prepared = replace(prepared, study=study)
+    return prepared if raw.csv.missing is not None else _without_unusual(prepared)
 
 
 def _without_unusual(part: _Labels) -> _Labels:
@@ -315,15 +315,15 @@ def _declared_categories(
 ) -> tuple[Column, Array]:
     if len(set(categories)) != len(categories):
         raise ConfigError(f"{place}: a label stands twice among the declared categories. Name each once.")
-    known = {label: code for code, label in enumerate(categories)}
+    code_of = {label: code for code, label in enumerate(categories)}
     for code, label in enumerate(labels):
-        if label not in known and label not in missing:
+        if label not in code_of and label not in missing:
             row = int(np.flatnonzero(codes == code)[0])
             raise DataError(
                 f"{place}, row {row + 1}: '{_cut(label)}' is not among the declared categories "
                 f"({_some(categories)}). Add it to 'categories', or fix the value."
             )
-    lookup = np.array([*(known.get(label, -1) for label in labels), -1], dtype=np.int32)
+    lookup = np.array([*(code_of.get(label, -1) for label in labels), -1], dtype=np.int32)
     return Column(name, "categorical", categories=tuple(categories)), lookup[codes]
 
 

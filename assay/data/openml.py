@@ -79,7 +79,7 @@ class OpenMLSource:
             f"tasks/{number}/datasplits.arff", _text(task, "data_splits_url", ref), f"splits of {ref}"
         )
         columns: dict[str, dict[str, object]] = {name: {"role": "ignore"} for name in _ignored(about)}
-        columns = {name: said for name, said in columns.items() if name != target and _has(raw, name)}
+        columns = {name: declared for name, declared in columns.items() if name != target and _has(raw, name)}
         if not is_regression:
             columns[target] = {"kind": "categorical"}
         return Loaded(
@@ -196,8 +196,8 @@ def _xml(path: Path) -> ElementTree.Element:
 
 
 def _optional(root: ElementTree.Element, name: str) -> str:
-    found = next(root.iter(f"{_NAMESPACE}{name}"), None)
-    return (found.text or "").strip() if found is not None else ""
+    element = next(root.iter(f"{_NAMESPACE}{name}"), None)
+    return (element.text or "").strip() if element is not None else ""
 
 
 def _text(root: ElementTree.Element, name: str, ref: str) -> str:

@@ -148,11 +148,11 @@ def _date(attribute: Attribute, values: Row, numbers: list[int], source: str) ->
             continue
         moment = parse(value)
         if moment is None:
-            wanted = attribute.date_format or "yyyy-MM-dd'T'HH:mm:ss"
+            expected = attribute.date_format or "yyyy-MM-dd'T'HH:mm:ss"
             raise DataError(
                 f"{source}, line {numbers[position]}: '{value[:30]}' in attribute '{attribute.name}' is "
                 "not a date "
-                f"like {wanted} from 1678 to 2261. Fix the value, or write ? if it is missing."
+                f"like {expected} from 1678 to 2261. Fix the value, or write ? if it is missing."
             )
         result[position] = moment
     return result

@@ -53,9 +53,9 @@ def _is_sorted(column: Column) -> bool:
 def _pandas_says(metadata: dict[bytes, bytes]) -> tuple[set[str], set[str]]:
     """Return the index columns and the categorical ones; Parquet itself forgets categories of numbers."""
     try:
-        said = json.loads(metadata[b"pandas"])
-        index = {name for name in said["index_columns"] if isinstance(name, str)}
-        categorical = {item["name"] for item in said["columns"] if item["pandas_type"] == "categorical"}
+        described = json.loads(metadata[b"pandas"])
+        index = {name for name in described["index_columns"] if isinstance(name, str)}
+        categorical = {item["name"] for item in described["columns"] if item["pandas_type"] == "categorical"}
     except (KeyError, ValueError, TypeError):
         return set(), set()
     return {name for name in index if name.startswith("__index_level_")}, categorical
@@ -142,14 +142,14 @@ def _dictionary(name: str, column: Any, source: str) -> TypedColumn:
     import pyarrow as pa
 
     codes: list[Array] = []
-    known: dict[str, int] = {}
+    code_of: dict[str, int] = {}
     for chunk in column.chunks:
         labels = [_label(item, name, source) for item in chunk.dictionary.to_pylist()]
-        lookup = [-1 if label is None else known.setdefault(label, len(known)) for label in labels]
+        lookup = [-1 if label is None else code_of.setdefault(label, len(code_of)) for label in labels]
         indices = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
         codes.append(np.array([*lookup, -1], dtype=np.int32)[indices])
     values = np.concatenate(codes) if codes else np.empty(0, dtype=np.int32)
-    return TypedColumn(Column(name, "categorical", categories=tuple(known)), values)
+    return TypedColumn(Column(name, "categorical", categories=tuple(code_of)), values)
 
 
 def _label(item: object, name: str, source: str) -> str | None:

@@ -24,22 +24,22 @@ _BLOCK = 1 << 20
 _LONGEST_LINE = 1 << 27
 
 
-def find_encoding(path: Path, source: str, wanted: str = "") -> tuple[str, list[str]]:
+def find_encoding(path: Path, source: str, requested: str = "") -> tuple[str, list[str]]:
     """Return the encoding of a file, and a note if it is not UTF-8.
 
     A byte order mark decides; else a file that is not valid UTF-8 is taken for Windows-1252, of which Latin-1 is a
-    part. `wanted` is taken as it is, if the whole file can be read so.
+    part. `requested` is taken as it is, if the whole file can be read so.
     """
     with path.open("rb") as stream:
         start = stream.read(4)
     by_mark = next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), "")
-    encoding = wanted or by_mark or "utf-8"
+    encoding = requested or by_mark or "utf-8"
     if encoding == "utf-8" and by_mark == "utf-8-sig":
         encoding = by_mark
     bad = _first_bad_byte(path, encoding)
     if bad is None:
         return encoding, [] if encoding in ("utf-8", "utf-8-sig") else [f"encoding {encoding}"]
-    if wanted or by_mark:
+    if requested or by_mark:
         raise DataError(
             f"{source} is not {encoding.removesuffix('-sig')}: byte {bad} cannot be read. Name its encoding: "
             f"{csv_argument('encoding', 'latin-1')} (in a suite file `csv: {{encoding: latin-1}}`), or save it as "

@@ -59,18 +59,16 @@ class FoldData:
 
 def resolve(request: TaskRequest, settings: Settings) -> Task:
     """Return the task that a request means, or raise a UserError that says why there is none."""
-    known = _recall(request, settings)
-    if known is not None:
-        return known
-    said = [
-        Path(item)
-        for item in (request.path, *request.train, *request.test)
-        if item and os.path.exists(Path(item))
+    remembered = _recall(request, settings)
+    if remembered is not None:
+        return remembered
+    named_files = [
+        Path(item) for item in (request.path, *request.train, *request.test) if item and os.path.exists(item)
     ]
-    before = _states(said)
+    before = _states(named_files)
     loaded = find_source(request.ref, request.where).load(request, settings)
     task, _ = _make(request, loaded, settings)
-    if _states(said) != before:
+    if _states(named_files) != before:
         raise DataError(
             f"{loaded.raw.source} changed while it was read. Wait until it is complete; try again."
         )
@@ -113,13 +111,11 @@ def fold_data(data: TaskData, task: Task, fold: int | tuple[int, int]) -> FoldDa
     """Return one fold by its position in `task.folds`, or by (repeat, fold)."""
     from assay.data.target import encode_target
 
-    wanted = (task.folds[fold].repeat, task.folds[fold].fold) if isinstance(fold, int) else fold
+    key = (task.folds[fold].repeat, task.folds[fold].fold) if isinstance(fold, int) else fold
     rows = {(repeat, number): sides for repeat, number, *sides in data.splits.folds}
-    if wanted not in rows:
-        raise ConfigError(
-            f"Task {task.name} has no fold {wanted[1]} in repeat {wanted[0]}. See `assay task show`."
-        )
-    train, test = rows[wanted]
+    if key not in rows:
+        raise ConfigError(f"Task {task.name} has no fold {key[1]} in repeat {key[0]}. See `assay task show`.")
+    train, test = rows[key]
     y = encode_target(data.table.column(task.target), data.table.arrays[task.target], task.classes)
     features = data.table.select(column.name for column in task.features)
     return FoldData(features.take(train), y[train], features.take(test), y[test], test)
@@ -210,15 +206,15 @@ def _splits_for(request: TaskRequest, loaded: Loaded, draft: Draft, settings: Se
 
     key = digest_json([draft.data_digest, draft.target, list(draft.classes), draft.spec.digest()])
     note = settings.cache / "splits" / "made" / f"{key}.json"
-    own = given_splits(loaded, draft.spec) if not request.split or draft.spec.kind == "given" else None
-    if own is None and note.exists():
+    given = given_splits(loaded, draft.spec) if not request.split or draft.spec.kind == "given" else None
+    if given is None and note.exists():
         try:
             return load_splits(_splits_path(json.loads(note.read_text())["digest"], settings))
         except FileNotFoundError:
             pass
-    splits = own or make_splits(draft.spec, strata_of(draft, loaded.raw.source))
+    splits = given or make_splits(draft.spec, strata_of(draft, loaded.raw.source))
     save_splits(splits, _splits_path(splits.digest(), settings))
-    if own is None:
+    if given is None:
         _write_json(note, {"digest": splits.digest()})
     return splits
 

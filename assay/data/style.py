@@ -120,17 +120,17 @@ class FileStyle:
         Raises:
             DataError: if its values and the other columns leave it open.
         """
-        wanted = self.options.dates
-        if len(column.orders) == 1 and (wanted is None or wanted == column.orders[0]):
+        requested = self.options.dates
+        if len(column.orders) == 1 and (requested is None or requested == column.orders[0]):
             return column.orders[0]
         others = [order for order in column.orders if order in self.orders]
-        if wanted in column.orders:
-            return wanted
-        if wanted is None and len(others) == 1:
+        if requested in column.orders:
+            return requested
+        if requested is None and len(others) == 1:
             return others[0]
-        if wanted is not None:
+        if requested is not None:
             raise DataError(
-                f"{place}: '{column.example}' is one of the dates that cannot be read in the order {wanted}. Choose "
+                f"{place}: '{column.example}' is one of the dates that cannot be read in the order {requested}. Choose "
                 "another order with the csv option 'dates', or declare the column with 'kind: text'."
             )
         orders = ", ".join(csv_argument("dates", order) for order in column.orders)

@@ -54,8 +54,8 @@ class Table:
             raise InternalError(f"The columns of a table have different lengths: {sorted(lengths)}.")
         for column in self.columns:
             if self.arrays[column.name].dtype != DTYPES[column.kind]:
-                found = self.arrays[column.name].dtype
-                raise InternalError(f"Column '{column.name}' is {column.kind} but its array is {found}.")
+                dtype = self.arrays[column.name].dtype
+                raise InternalError(f"Column '{column.name}' is {column.kind} but its array is {dtype}.")
 
     @property
     def n_rows(self) -> int:

@@ -35,9 +35,9 @@ def choose_classes(
     distinct = np.unique(values)
     if len(distinct) < 2:
         raise DataError(f"{place} has the same value in all rows. Name another column as 'target'.")
-    wanted = request.type or loaded.type
+    requested_type = request.type or loaded.type
     is_number = column.kind == "numeric"
-    if wanted == "regression" or (wanted is None and is_number and len(distinct) > 2):
+    if requested_type == "regression" or (requested_type is None and is_number and len(distinct) > 2):
         if not is_number:
             raise DataError(
                 f"{place} is {column.kind}, not numeric, so it cannot be a regression. Change the 'type'."
@@ -49,7 +49,7 @@ def choose_classes(
         return "regression", ()
     labels, codes = labels_of(TypedColumn(column, values))
     classes = sort_labels(labels[code] for code in np.unique(codes))
-    kind: TaskType = wanted or ("binary" if len(classes) == 2 else "multiclass")
+    kind: TaskType = requested_type or ("binary" if len(classes) == 2 else "multiclass")
     if kind == "binary" and len(classes) != 2:
         raise DataError(f"{place} has {len(classes)} classes, so it is not binary. Say 'type: multiclass'.")
     return kind, _with_positive_last(classes, kind, request, place)

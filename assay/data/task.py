@@ -71,11 +71,11 @@ class TaskRequest:
 
     def digest(self) -> str:
         """Return a digest of everything said, except the place it was said in."""
-        said = asdict(self)
-        del said["where"]
+        keys = asdict(self)
+        del keys["where"]
         if not self.csv:
-            del said["csv"]  # requests of files that need no options have the digest they always had
-        return hashlib.sha256(json.dumps(said, sort_keys=True, default=list).encode()).hexdigest()
+            del keys["csv"]  # requests of files that need no options have the digest they always had
+        return hashlib.sha256(json.dumps(keys, sort_keys=True, default=list).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,12 @@ class Written:
         """Return a phrase for each way of writing, with the columns."""
         notes = [f"{what} in {_names(columns)}" for what, columns in self._numbers.items()]
         for order in dict.fromkeys(order for _, order in self.dates):
-            notes.append(f"dates as {order} in {_names([name for name, own in self.dates if own == order])}")
+            notes.append(
+                f"dates as {order} in {_names([name for name, written in self.dates if written == order])}"
+            )
         for label in dict.fromkeys(label for _, label in self.missing):
             notes.append(
-                f"'{label}' as missing in {_names([name for name, own in self.missing if own == label])}"
+                f"'{label}' as missing in {_names([name for name, written in self.missing if written == label])}"
             )
         return tuple(notes)
 

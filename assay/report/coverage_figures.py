@@ -28,11 +28,13 @@ def time_drawing(coverages: Sequence[Coverage]) -> Drawing:
 def _draw_tightness(figure: Any, coverages: Sequence[Coverage]) -> None:
     """Draw a dot for each setting: how much looser than BBC a method is, and whether its promise stands."""
     axes = figure.add_subplot()
-    known = [coverage for coverage in coverages if coverage.repetitions]
-    base = {coverage.setting: coverage.tightness for coverage in known if coverage.method == BASE}
-    methods = [name for name in dict.fromkeys(coverage.method for coverage in known) if name != BASE]
+    bounded = [coverage for coverage in coverages if coverage.repetitions]
+    base = {coverage.setting: coverage.tightness for coverage in bounded if coverage.method == BASE}
+    methods = [name for name in dict.fromkeys(coverage.method for coverage in bounded) if name != BASE]
     for at, name in enumerate(methods):
-        settings = [one for one in known if one.method == name and base.get(one.setting)]
+        settings = [
+            coverage for coverage in bounded if coverage.method == name and base.get(coverage.setting)
+        ]
         for place, coverage in enumerate(settings):
             shift = (place - (len(settings) - 1) / 2) * 0.6 / max(len(settings), 2)
             ratio = min(max(coverage.tightness / base[coverage.setting], -1.0), MOST)
@@ -47,18 +49,21 @@ def _draw_tightness(figure: Any, coverages: Sequence[Coverage]) -> None:
 def _draw_times(figure: Any, coverages: Sequence[Coverage]) -> None:
     """Draw median CPU seconds against rows, configurations and folds, where the others are the most common ones."""
     names = (("n", "rows"), ("c", "configurations"), ("folds", "folds"))
-    known = [one for one in coverages if one.repetitions]
-    common = {name: _most_common([getattr(one, name) for one in known]) for name, _ in names}
+    bounded = [coverage for coverage in coverages if coverage.repetitions]
+    common = {name: _most_common([getattr(coverage, name) for coverage in bounded]) for name, _ in names}
     panels = figure.subplots(1, 3, sharey=True)
     for axes, (name, words) in zip(panels, names, strict=True):
         others = [other for other, _ in names if other != name]
-        for at, method in enumerate(dict.fromkeys(one.method for one in known)):
+        for at, method in enumerate(dict.fromkeys(coverage.method for coverage in bounded)):
             settings = [
-                one for one in known
-                if one.method == method and all(getattr(one, other) == common[other] for other in others)
+                coverage for coverage in bounded
+                if coverage.method == method and all(getattr(coverage, other) == common[other] for other in others)
             ]  # fmt: skip
             settings.sort(key=lambda coverage: getattr(coverage, name))
-            points = [getattr(one, name) for one in settings], [one.seconds for one in settings]
+            points = (
+                [getattr(coverage, name) for coverage in settings],
+                [coverage.seconds for coverage in settings],
+            )
             axes.plot(*points, "o-", color=COLOURS[at % len(COLOURS)], ms=4, lw=1.2, label=method)
         axes.set(xscale="log", yscale="log", xlabel=words)
         plain_ticks(axes.xaxis)

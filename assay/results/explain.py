@@ -96,7 +96,7 @@ def _remedy(status: str, job: Job, facts: Facts | None, folder: AttemptFolder, w
     again = "then run the same command with --retry-failed"
     if status == "timeout" and phase != "fit":
         return f"The {phase} phase has a limit of its own: raise it under `phases:` in a constraints file, {again}."
-    told = {
+    remedies = {
         "ok": "Nothing to do.",
         "pending": "It has no result yet: run the same command again.",
         "running": f"It is running now; follow it with: tail -f {folder.log}",
@@ -117,7 +117,7 @@ def _remedy(status: str, job: Job, facts: Facts | None, folder: AttemptFolder, w
         "lost": "The machine, the supervisor or a file of the store failed, not the framework. Restore the file that "
         f"is named, if one is, or check `dmesg` for a system-wide lack of memory; {again}.",
     }
-    return told.get(status, "")
+    return remedies.get(status, "")
 
 
 def _more(time_s: float, cores: int, memory_mb: int) -> str:

@@ -77,12 +77,12 @@ def judge(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool
     Facts that cannot be read, and a truth that is gone or damaged, are not the framework's doing: the row is `lost`
     and says which file it is.
     """
-    found = folder.read_facts()
-    facts = found.value or Facts("", "", lost_reason=f"Its facts are gone: {found.sentence}.")
+    read = folder.read_facts()
+    facts = read.value or Facts("", "", lost_reason=f"Its facts are gone: {read.sentence}.")
     try:
         row, damage = _row(store, job, folder, facts, own_metrics)
         # Read back at once: a row that is written can be read again.
-        return Judgement(Row.from_json(row.to_json()), found.sentence or damage)
+        return Judgement(Row.from_json(row.to_json()), read.sentence or damage)
     # The one place where any failure becomes a row: nothing that a child wrote may end the run of all other jobs.
     except Exception as error:
         _log.info("%s could not be judged.", job.key, exc_info=True)
@@ -273,34 +273,34 @@ def _phase(facts: Facts, phase: str) -> float | None:
     if phase == "fit" and set(facts.phases) == {"start"} and not facts.report.get("phases"):
         return facts.phases["start"]
     ours = facts.phases.get(phase)
-    said = facts.report.get("phases")
-    childs = _number(said.get(phase)) if isinstance(said, Mapping) else None
+    reported = facts.report.get("phases")
+    childs = _number(reported.get(phase)) if isinstance(reported, Mapping) else None
     if ours is not None and childs is not None and abs(childs - ours) < max(0.1, 0.01 * ours):
         return childs
     return ours
 
 
-def _number(said: object) -> float | None:
+def _number(value: object) -> float | None:
     """Return a number of the child's report; None for what is none, or too large to calculate with."""
-    if isinstance(said, bool) or not isinstance(said, (int, float)) or not abs(said) < 2**53:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 2**53:
         return None
-    return float(said)
+    return float(value)
 
 
-def _count(said: object) -> int | None:
-    return said if type(said) is int and _number(said) is not None else None
+def _count(value: object) -> int | None:
+    return value if type(value) is int and _number(value) is not None else None
 
 
 def _timing(report: Mapping[str, object]) -> dict[str, float]:
     timing = report.get("timing")
     if not isinstance(timing, Mapping):
         return {}
-    found = {
+    medians = {
         size: _number(entry.get("median_s"))
         for size, entry in timing.items()
         if is_number(size) and isinstance(entry, Mapping)
     }
-    return {size: value for size, value in found.items() if value is not None}
+    return {size: value for size, value in medians.items() if value is not None}
 
 
 def predictions_digest(folder: AttemptFolder) -> str:

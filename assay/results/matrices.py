@@ -69,10 +69,10 @@ def read_array(text: str, what: str) -> Array:
     file, _, name = text.rpartition(":") if ".npz:" in text else (text, "", "")
     path = Path(os.path.realpath(file))
     if path.suffix == ".npy":
-        found = read_npy(path)
-        if found.value is None:
-            raise DataError(f"{what}: {found.sentence}.")
-        return found.value
+        array = read_npy(path)
+        if array.value is None:
+            raise DataError(f"{what}: {array.sentence}.")
+        return array.value
     arrays = read_npz(path)
     if arrays.value is None:
         raise DataError(f"{what}: {arrays.sentence}. Give FILE.npz:ARRAY.")
@@ -88,24 +88,25 @@ def _of_npz(path: Path) -> PredictionMatrix:
     arrays = read_npz(Path(os.path.realpath(path)))  # the user named it: it may be a link
     if arrays.value is None:
         raise DataError(f"it {arrays.problem}.")
-    found = arrays.value
-    known = {
-        key: next((found[one] for one in names if one in found), None) for key, names in NPZ_NAMES.items()
+    content = arrays.value
+    reserved = {
+        key: next((content[name] for name in names if name in content), None)
+        for key, names in NPZ_NAMES.items()
     }
-    if "predictions" not in found or (known["y"] is None and known["time"] is None):
+    if "predictions" not in content or (reserved["y"] is None and reserved["time"] is None):
         raise DataError(
-            f"it needs the arrays `predictions` and `y` (or `labels`). It has: {', '.join(found)}."
+            f"it needs the arrays `predictions` and `y` (or `labels`). It has: {', '.join(content)}."
         )
-    values = found["predictions"]
+    values = content["predictions"]
     if values.ndim not in (2, 3) or values.dtype.kind not in "fiub":
         raise DataError(
             f"`predictions` has the shape {values.shape}; it needs rows × configurations (× classes)."
         )
-    for name, array in known.items():
+    for name, array in reserved.items():
         if array is not None and array.shape != values.shape[:1]:
             raise DataError(f"`{name}` has the shape {array.shape} where there are {len(values)} rows.")
-    names = tuple(str(one) for one in found.get("names", np.arange(values.shape[1])).ravel())
-    return _made(known, values, names)
+    names = tuple(str(name) for name in content.get("names", np.arange(values.shape[1])).ravel())
+    return _made(reserved, values, names)
 
 
 def _of_table(path: Path) -> PredictionMatrix:
@@ -121,17 +122,17 @@ def _of_table(path: Path) -> PredictionMatrix:
     if "y" not in frame and "time" not in frame:
         raise DataError("it needs a column y, a column fold, and one column per configuration.")
     _check_heads(path, [str(name) for name in frame.columns])
-    own = [str(name) for name in frame.columns if name not in RESERVED]
-    if not own:
+    configurations = [str(name) for name in frame.columns if name not in RESERVED]
+    if not configurations:
         raise DataError("it has no column of a configuration beside y and fold.")
-    texts = [name for name in own if frame[name].dtype.kind not in "fiub"]
+    texts = [name for name in configurations if frame[name].dtype.kind not in "fiub"]
     if texts:
         raise DataError(
             f"the column {texts[0]} does not hold numbers: predictions are scores or probabilities."
         )
-    known = {key: frame[key].to_numpy() if key in frame else None for key in RESERVED}
-    names, values = _stacked(frame, own, known["y"])
-    return _made(known, values, names)
+    reserved = {key: frame[key].to_numpy() if key in frame else None for key in RESERVED}
+    names, values = _stacked(frame, configurations, reserved["y"])
+    return _made(reserved, values, names)
 
 
 def _parquet(path: Path) -> Frame:
@@ -171,19 +172,23 @@ def _stacked(frame: Frame, columns: list[str], y: Any) -> tuple[tuple[str, ...],
 
     if not all("|" in name for name in columns):
         return tuple(columns), frame[columns].to_numpy(dtype=float)
+    if y is None:
+        raise DataError(f"the column {columns[0]} is of a class, but there is no y, whose classes these would be.")
     labels = np.unique(y.astype(str) if y.dtype.kind == "O" else y)
-    real = [str(one) for one in labels]
+    real = [str(label) for label in labels]
     if labels.dtype.kind == "f" and not any(name.endswith(f"|{real[0]}") for name in columns):
-        real = [f"{one:g}" for one in labels]  # a column may be called `tree|1` where y has 1.0
+        real = [f"{label:g}" for label in labels]  # a column may be called `tree|1` where y has 1.0
     pairs = [_parts(name, real) for name in columns]
     names = tuple(dict.fromkeys(name for name, _ in pairs))
-    said = list(dict.fromkeys(cls for _, cls in pairs))
-    order = real if sorted(real) == sorted(said) else said
+    in_columns = list(dict.fromkeys(cls for _, cls in pairs))
+    order = real if sorted(real) == sorted(in_columns) else in_columns
     missing = [f"{name}|{cls}" for name in names for cls in order if f"{name}|{cls}" not in frame]
     if missing:
         raise DataError(f"there is no column {missing[0]}: each configuration needs one for each class.")
-    if set(real) - set(said):
-        raise DataError(f"no configuration has a column for the class {sorted(set(real) - set(said))[0]}.")
+    if set(real) - set(in_columns):
+        raise DataError(
+            f"no configuration has a column for the class {sorted(set(real) - set(in_columns))[0]}."
+        )
     values = np.stack(
         [frame[[f"{name}|{cls}" for cls in order]].to_numpy(dtype=float) for name in names], axis=1
     )
@@ -199,18 +204,18 @@ def _parts(column: str, classes: list[str]) -> tuple[str, str]:
     return name, cls
 
 
-def _made(known: dict[str, Any], values: Array, names: tuple[str, ...]) -> PredictionMatrix:
+def _made(reserved: dict[str, Any], values: Array, names: tuple[str, ...]) -> PredictionMatrix:
     from assay.results.prediction_matrix import check_predictions
 
-    y = known["y"] if known["y"] is not None else known["time"]
+    y = reserved["y"] if reserved["y"] is not None else reserved["time"]
     return check_predictions(
         y,
         values,
-        known["fold"],
+        reserved["fold"],
         names=names,
-        groups=known["group"],
-        event=known["event"],
-        repeats=known["repeat"],
+        groups=reserved["group"],
+        event=reserved["event"],
+        repeats=reserved["repeat"],
     )
 
 
@@ -273,7 +278,7 @@ def _attempt(path: Path) -> AttemptFolder:
         path = path.parent
     if path.parent.name == "attempts" and is_number(path.name):
         return AttemptFolder(path)
-    numbers = sorted(int(one.name) for one in (path / "attempts").glob("*") if is_number(one.name))
+    numbers = sorted(int(folder.name) for folder in (path / "attempts").glob("*") if is_number(folder.name))
     if not numbers:
         raise DataError(f"{path} is not the folder of a job: it has no attempts.")
     return AttemptFolder(path / "attempts" / f"{numbers[-1]:03d}")

@@ -70,8 +70,8 @@ def _parsed(text: object) -> JsonObject:
 
 def _schema(written: JsonObject) -> int:
     """Return the version of a row's columns; the first version did not write one."""
-    found = written.get("schema", 1)
-    return found if type(found) is int else 1
+    schema = written.get("schema", 1)
+    return schema if type(schema) is int else 1
 
 
 def _rewrite(store: Store, key: str, text: str, written: JsonObject) -> str:

@@ -122,13 +122,13 @@ def _check_finite(y: Array, values: Floats, names: Sequence[str]) -> None:
 def _events(event: Array) -> Bools:
     """Return which times are of events; raises DataError for codes that may mean something else."""
     texts = np.char.lower(event.astype(str))
-    known = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
-    strange = [text for text in np.unique(texts) if text not in known]
+    codes = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
+    strange = [text for text in np.unique(texts) if text not in codes]
     if strange:
         raise DataError(
             f"The column event has '{strange[0]}': say 1 (or true) where the time is that of an event, else 0."
         )
-    return np.array([known[text] for text in texts])
+    return np.array([codes[text] for text in texts])
 
 
 def _repeats(y: Array, repeats: ArrayLike | None, groups: ArrayLike | None) -> list[slice] | list[Ints]:
@@ -138,8 +138,8 @@ def _repeats(y: Array, repeats: ArrayLike | None, groups: ArrayLike | None) -> l
     codes = _codes(np.asarray(repeats))
     parts: list[Ints] = [np.flatnonzero(codes == repeat) for repeat in range(int(codes.max()) + 1)]
     for number, part in enumerate(parts):
-        for known in (y, *([] if groups is None else [np.asarray(groups)])):
-            if len(part) != len(parts[0]) or (known[part] != known[parts[0]]).any():
+        for shared in (y, *([] if groups is None else [np.asarray(groups)])):
+            if len(part) != len(parts[0]) or (shared[part] != shared[parts[0]]).any():
                 raise DataError(
                     f"Repeat {number} does not have the true values and groups of the first repeat in the same order: "
                     "repeats are of the same rows."

@@ -18,16 +18,16 @@ __all__ = ["rescore"]
 
 def rescore(store: StoreFolder, rows: Sequence[Row], metrics: Sequence[str]) -> list[Row]:
     """Return the rows with `scores` by these metrics; a task whose type a metric is not for leaves it out."""
-    known = {name: get_metric(name) for name in metrics}
+    chosen = {name: get_metric(name) for name in metrics}
     out = []
     for row in rows:
-        fitting = [name for name, metric in known.items() if row.type in metric.types]
+        fitting = [name for name, metric in chosen.items() if row.type in metric.types]
         if not fitting:
             continue
         scores, notes = (
             _score(store, row, fitting) if row.status == "ok" else (dict.fromkeys(fitting), row.notes)
         )
-        directions = {name: known[name].higher_is_better for name in fitting}
+        directions = {name: chosen[name].higher_is_better for name in fitting}
         first = fitting[0]
         out.append(
             replace(

@@ -82,11 +82,11 @@ def _with_logs(index: Path) -> list[Path]:
 
 def _jobs(folder: StoreFolder, problems: list[str]) -> Iterator[tuple[Job, list[AttemptFolder]]]:
     for key in folder.job_keys():
-        found, attempts = folder.job(key).read_job(), folder.job(key).attempts()
-        if found.value is not None:
-            yield found.value, attempts
-        elif not found.is_missing or any(attempt.is_complete for attempt in attempts):
-            problems.append(f"{key}: {found.sentence}; the job is left out.")
+        content, attempts = folder.job(key).read_job(), folder.job(key).attempts()
+        if content.value is not None:
+            yield content.value, attempts
+        elif not content.is_missing or any(attempt.is_complete for attempt in attempts):
+            problems.append(f"{key}: {content.sentence}; the job is left out.")
 
 
 def _judge_or_keep(folder: StoreFolder, job: Job, attempt: AttemptFolder, problems: list[str]) -> Row:
@@ -197,10 +197,10 @@ def _take(store: Store, other: Store, row: Row) -> str:
     """Take over one job; return why it could not be taken, or an empty text."""
     key = row.key
     theirs, ours = other.folder.job(key), store.folder.job(key)
-    found = theirs.read_job()
-    if found.value is None:
-        return found.sentence
-    job = found.value
+    content = theirs.read_job()
+    if content.value is None:
+        return content.sentence
+    job = content.value
     # The row names files, so it is read with distrust.
     names = [row.task_digest, row.fold_digest]
     if job.task_digest != names[0] or not all(name.isalnum() or not name for name in names):

@@ -28,11 +28,11 @@ def why_no_oof(rows: Iterable[Row]) -> tuple[str, ...]:
 
 
 def _reason(row: Row) -> str:
-    own = next((note for note in row.notes if note.startswith(NO_OOF)), "")
-    if own:
-        return own.removeprefix(NO_OOF)
+    own_reason = next((note for note in row.notes if note.startswith(NO_OOF)), "")
+    if own_reason:
+        return own_reason.removeprefix(NO_OOF)
     try:
-        known = find_framework(row.framework).no_oof
+        declared = find_framework(row.framework).no_oof
     except UserError:  # a folder or file of somebody's own, which may be gone
-        known = ""
-    return known or "The adapter wrote none (`write_oof`)."
+        declared = ""
+    return declared or "The adapter wrote none (`write_oof`)."

@@ -88,10 +88,12 @@ def run_coverage(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Coverage]:
     """Run what is missing in the folder, then summarise all that was asked for."""
-    wanted = check_methods(methods)
+    checked_methods = check_methods(methods)
     batches = [(begin, min(begin + BATCH, repetitions)) for begin in range(0, repetitions, BATCH)]
     pieces = [
-        StudyPiece(run_batch, (setting, begin, end, wanted), (asdict(setting), begin, end, wanted))
+        StudyPiece(
+            run_batch, (setting, begin, end, checked_methods), (asdict(setting), begin, end, checked_methods)
+        )
         for setting in settings
         for begin, end in batches
     ]

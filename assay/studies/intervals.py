@@ -75,7 +75,11 @@ class IntervalStudy(AnalysisRecord):
         """Return a table for each setting, and the average ranks."""
         settings = dict.fromkeys(coverage.setting for coverage in self.coverages)
         tables = [
-            TextTable(HEADS, [_line(one) for one in self.coverages if one.setting == setting], setting)
+            TextTable(
+                HEADS,
+                [_line(coverage) for coverage in self.coverages if coverage.setting == setting],
+                setting,
+            )
             for setting in settings
         ]
         ranks = sorted((rank, name) for name, rank in average_ranks(self.coverages).items())

@@ -75,15 +75,17 @@ def run_real(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Coverage]:
     """Run what is missing in the folder, then summarise all that was asked for."""
-    wanted = check_methods(methods)
+    checked_methods = check_methods(methods)
     names = [source.name for source in sources]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ConfigError(f"Two data sets would be called '{twice[0]}'. Rename a file.")
     settings = Settings.from_environment()
-    digests = [open_data(one.path, one.target, None, one.metric, settings).digest() for one in sources]
+    digests = [
+        open_data(source.path, source.target, None, source.metric, settings).digest() for source in sources
+    ]
     pieces = [
-        StudyPiece(run_one, (source, number, wanted), (source.name, digest, number, wanted))
+        StudyPiece(run_one, (source, number, checked_methods), (source.name, digest, number, checked_methods))
         for number in range(repetitions)
         for source, digest in zip(sources, digests, strict=True)
     ]
@@ -97,10 +99,10 @@ def run_one(source: RealSetting, number: int, methods: Sequence[str]) -> StudyRo
     truths: dict[str, float] = {}
 
     def truth_of(winner: int) -> float:
-        one = tried[predictions.names[winner]]
-        if one.name not in truths:
-            truths[one.name] = true_score(source, drawn, one)
-        return truths[one.name]
+        configuration = tried[predictions.names[winner]]
+        if configuration.name not in truths:
+            truths[configuration.name] = true_score(source, drawn, configuration)
+        return truths[configuration.name]
 
     about: StudyRow = {"setting": source.name, "number": number}
     return judge(prepare(predictions, source.metric), methods, drawn.seed, truth_of, about)
@@ -129,16 +131,18 @@ def search_rows(source: RealSetting, drawn: DrawnRows) -> tuple[PredictionMatrix
         n = source.n_configurations
         return search_guided(drawn.train, source.metric, n, FOLDS, drawn.seed, source.strategy)
     tried, train = choose(source.n_configurations, 0), (drawn.train.x, drawn.train.y)
-    found = search(train, metric=source.metric, configurations=tried, folds=FOLDS, seed=drawn.seed)
-    return found.predictions, {one.name: one for one in tried}
+    result = search(train, metric=source.metric, configurations=tried, folds=FOLDS, seed=drawn.seed)
+    return result.predictions, {configuration.name: configuration for configuration in tried}
 
 
-def true_score(source: RealSetting, drawn: DrawnRows, one: Configuration, rows: Ints | None = None) -> float:
+def true_score(
+    source: RealSetting, drawn: DrawnRows, configuration: Configuration, rows: Ints | None = None
+) -> float:
     """Return the score on the held-out rows of a configuration fitted on all training rows, or on some of them."""
     train = drawn.train if rows is None else drawn.train.take(rows)
     demand = demand_for(drawn.train, source.metric, drawn.seed)
-    said = scores_of(fit_winner(train, one, demand), drawn.held_out.x, train, demand)
-    values = said[:, None, :] if said.shape[1] > 1 else said
+    scores = scores_of(fit_winner(train, configuration, demand), drawn.held_out.x, train, demand)
+    values = scores[:, None, :] if scores.shape[1] > 1 else scores
     every = np.ones((1, drawn.held_out.n_rows), dtype=np.uint8)
     return float(make_scorer(source.metric, drawn.held_out.y, values).weighted(every)[0, 0])
 
@@ -151,7 +155,9 @@ def draw_training(data: SearchData, n: int, random: np.random.Generator) -> tupl
         )
     for _ in range(TRIES):
         chosen = np.sort(random.permutation(data.n_rows)[:n])
-        counts = [(int((data.y[chosen] == one).sum()), int((data.y == one).sum())) for one in data.classes]
+        counts = [
+            (int((data.y[chosen] == label).sum()), int((data.y == label).sum())) for label in data.classes
+        ]
         if all(2 <= count < total for count, total in counts):
             rest = np.setdiff1d(np.arange(data.n_rows), chosen)
             return data.take(chosen), data.take(rest)

@@ -116,11 +116,11 @@ def _rows(setting: Setting, random: np.random.Generator) -> tuple[Array, Ints]:
 def _noise(setting: Setting, random: np.random.Generator) -> Floats:
     """Return (N, C) or (N, C, K) standard normal noise, of which the configurations share a part."""
     shape = (setting.n, setting.c) if setting.classes <= 2 else (setting.n, setting.c, setting.classes)
-    own = random.normal(size=shape)
+    independent = random.normal(size=shape)
     if not setting.rho:
-        return own
+        return independent
     shared = random.normal(size=(shape[0], 1, *shape[2:]))
-    return sqrt(setting.rho) * shared + sqrt(1 - setting.rho) * own
+    return sqrt(setting.rho) * shared + sqrt(1 - setting.rho) * independent
 
 
 Kind: TypeAlias = "Callable[[Setting, Array, Floats, Floats], tuple[Floats, Floats]]"
@@ -147,10 +147,10 @@ def _hits(setting: Setting, y: Array, level: Floats, noise: Floats) -> tuple[Flo
     right = noise[:, :, 0] < norm.ppf(level)
     # A wrong one is any of the others, by another part of the noise.
     share = norm.cdf(noise[:, :, 1])
-    said = (
+    predicted = (
         y[:, None] + np.where(right, 0, 1 + (share * (setting.classes - 1)).astype(int))
     ) % setting.classes
-    return 0.1 + 0.7 * (np.arange(setting.classes) == said[:, :, None]), level
+    return 0.1 + 0.7 * (np.arange(setting.classes) == predicted[:, :, None]), level
 
 
 def _losses(setting: Setting, y: Array, level: Floats, noise: Floats) -> tuple[Floats, Floats]:
@@ -165,8 +165,8 @@ def _losses(setting: Setting, y: Array, level: Floats, noise: Floats) -> tuple[F
 
     def logit(x: Floats) -> Floats:
         # Of scores N(0, 1) in the first class and N(apart, 1) in the second.
-        found: Floats = apart * x - apart**2 / 2 + prior
-        return found
+        log_odds: Floats = apart * x - apart**2 / 2 + prior
+        return log_odds
 
     cost = [np.logaddexp(0, sign * logit(nodes[:, None] + at * apart)) for at, sign in ((0, 1), (1, -1))]
     truth = setting.balance * (weights @ cost[0]) + (1 - setting.balance) * (weights @ cost[1])
@@ -204,9 +204,9 @@ def _proposed(
     for _ in range(setting.c):
         trial = study.ask()
         place = np.array([trial.suggest_float(f"x{d}", 0.0, 1.0) for d in range(DIMENSIONS)])
-        said, real = kind(setting, y, np.array([surface(place)]), rough(place))
-        study.tell(trial, score_of(setting.metric, y, said, folds))
-        values.append(said[:, 0])
+        predicted, real = kind(setting, y, np.array([surface(place)]), rough(place))
+        study.tell(trial, score_of(setting.metric, y, predicted, folds))
+        values.append(predicted[:, 0])
         truth.append(float(real[0]))
     return SimulatedSearch(check_predictions(y, np.stack(values, axis=1), folds), np.array(truth))
 
@@ -232,8 +232,8 @@ def _smooth_noise(setting: Setting, random: np.random.Generator) -> Callable[[Fl
 
     def noise(place: Floats) -> Floats:
         smooth = size @ np.cos(waves @ place + phase)
-        own = random.normal(size=smooth.shape)
-        return np.expand_dims(sqrt(keep) * smooth + sqrt(1 - keep) * own, 1)
+        independent = random.normal(size=smooth.shape)
+        return np.expand_dims(sqrt(keep) * smooth + sqrt(1 - keep) * independent, 1)
 
     return noise
 

@@ -41,7 +41,7 @@ def find_winner(
         values, failed = read_pieces(work, Path(folder))
     predictions = gather(work, values, failed)
     name = predictions.names[prepare(predictions, metric).winner]
-    return next(one for one in configurations if one.name == name)
+    return next(configuration for configuration in configurations if configuration.name == name)
 
 
 def nested_cross_validation(
@@ -61,10 +61,10 @@ def nested_cross_validation(
         _score_winner(data, train, test, configurations, metric, inner, seed)
         for _, _, train, test in fold_rows(data, outer, 1, seed)[0]
     ]
-    known = [one for one in scores if np.isfinite(one)]
-    if not known:
+    defined = [score for score in scores if np.isfinite(score)]
+    if not defined:
         raise DataError(f"{metric} has no value in any of the {len(scores)} outer folds: take fewer.")
-    return float(np.mean(known)), np.array(scores)
+    return float(np.mean(defined)), np.array(scores)
 
 
 def direct_bootstrap(
@@ -92,14 +92,14 @@ def direct_bootstrap(
             scores.append(_score_winner(data, rows, left_out, configurations, metric, folds, seed + draw))
         except UserError:  # a class has too few rows in the bag to be searched on
             continue
-    known = np.array([one for one in scores if np.isfinite(one)])
-    if 2 * len(known) <= draws:
+    defined = np.array([score for score in scores if np.isfinite(score)])
+    if 2 * len(defined) <= draws:
         raise DataError(
-            f"Only {len(known)} of {draws} bags could be searched on and judged by {metric}: there are too few rows of "
-            "a class, or too few groups."
+            f"Only {len(defined)} of {draws} bags could be searched on and judged by {metric}: there are too few rows "
+            "of a class, or too few groups."
         )
-    low, high = read_off(get_metric(metric), known, options or Options())
-    return float(known.mean()), low, high, known
+    low, high = read_off(get_metric(metric), defined, options or Options())
+    return float(defined.mean()), low, high, defined
 
 
 def _bag(data: SearchData, random: np.random.Generator) -> Ints:
@@ -108,7 +108,7 @@ def _bag(data: SearchData, random: np.random.Generator) -> Ints:
         return random.integers(data.n_rows, size=data.n_rows)
     n_groups = int(data.groups.max()) + 1
     drawn = random.integers(n_groups, size=n_groups)
-    return np.concatenate([np.flatnonzero(data.groups == one) for one in drawn])
+    return np.concatenate([np.flatnonzero(data.groups == group) for group in drawn])
 
 
 def _score_winner(
@@ -122,12 +122,12 @@ def _score_winner(
 ) -> float:
     """Search on some rows, which may repeat, fit the winner on them, and score it on others; NaN if it has no score."""
     repeated = len(np.unique(train)) < len(train)
-    own = data.take(
+    training = data.take(
         train, groups=np.unique(train, return_inverse=True)[1] if repeated and data.groups is None else None
     )
-    winner = find_winner(own, configurations, metric, folds, seed)
+    winner = find_winner(training, configurations, metric, folds, seed)
     demand = demand_for(data, metric, seed)
-    model = fit_winner(own, winner, demand)
+    model = fit_winner(training, winner, demand)
     values = np.zeros((data.n_rows, 1, data.n_scores))
     values[test, 0] = scores_of(model, data.rows(test), data, demand)
     # All rows are given and only some count, so that a class missing among them is still a class.

@@ -45,15 +45,15 @@ def judge(
         row = {**about, **size, "method": method, "higher": higher}
         begin = time.process_time()
         try:
-            found = find_interval(search, method.removesuffix(AS_PUBLISHED), _options(method), seed)
+            interval = find_interval(search, method.removesuffix(AS_PUBLISHED), _options(method), seed)
         except UserError as error:
             rows.append({**row, "problem": str(error)})
             continue
         seconds = time.process_time() - begin
-        bound = found.lower if higher else found.upper
-        problem = "" if bound is not None else found.warnings[-1]
-        row |= {"bound": bound, "estimate": found.estimate, "truth": truth_of(found.winner)}
-        rows.append({**row, "winner": found.winner_name, "seconds": seconds, "problem": problem})
+        bound = interval.lower if higher else interval.upper
+        problem = "" if bound is not None else interval.warnings[-1]
+        row |= {"bound": bound, "estimate": interval.estimate, "truth": truth_of(interval.winner)}
+        rows.append({**row, "winner": interval.winner_name, "seconds": seconds, "problem": problem})
     return rows
 
 

@@ -67,9 +67,11 @@ def from_amlb(value: list[object], path: Path) -> tuple[dict[str, object], tuple
     return {"tasks": tasks, "constraint": _constraint(defaults, path, notes)}, tuple(notes)
 
 
-def _task(item: dict[str, Any], own: Mapping[str, object], path: Path, notes: list[str]) -> dict[str, object]:
+def _task(
+    item: dict[str, Any], task_keys: Mapping[str, object], path: Path, notes: list[str]
+) -> dict[str, object]:
     where = f"in {path.name}, task {item.get('name', '?')}"
-    ignored = [key for key in _LIMITS if key in own]
+    ignored = [key for key in _LIMITS if key in task_keys]
     if ignored:
         notes.append(f"{', '.join(ignored)} {where} is not used: limits are given with the run.")
     task: dict[str, object] = {key: item[key] for key in ("name", "description") if item.get(key)}
@@ -96,19 +98,19 @@ def _task(item: dict[str, Any], own: Mapping[str, object], path: Path, notes: li
 
 
 def _dataset(dataset: object, folds: int | None, where: str) -> dict[str, object]:
-    said = {"path": dataset} if isinstance(dataset, str) else dataset
-    if not isinstance(said, Mapping):
+    keys = {"path": dataset} if isinstance(dataset, str) else dataset
+    if not isinstance(keys, Mapping):
         raise ConfigError(
             f"Wrong value {dataset!r} for 'dataset' {where}: give a path, or 'train' and 'test'."
         )
-    if said.get("type", "binary") not in _TYPES:
+    if keys.get("type", "binary") not in _TYPES:
         raise ConfigError(
-            f"The dataset {where} has the type '{said['type']}'. Only {', '.join(_TYPES)} are supported."
+            f"The dataset {where} has the type '{keys['type']}'. Only {', '.join(_TYPES)} are supported."
         )
-    for key in said:
+    for key in keys:
         if key not in _DATASET:
             raise ConfigError(f"Unknown key 'dataset.{key}' {where}. {suggest(str(key), _DATASET)}")
-    task = {key: said[key] for key in ("train", "test", "path", "target", "type") if key in said}
+    task = {key: keys[key] for key in ("train", "test", "path", "target", "type") if key in keys}
     for place in [item for key in ("train", "test", "path") for item in _as_list(task.get(key))]:
         if "://" in place or "{" in place:
             raise ConfigError(

@@ -91,6 +91,6 @@ def _referenced_suite(ref: str, settings: Settings) -> Suite:
         return Suite(ref, (TaskRequest(ref, name=name_in(ref)),), origin=ref)
     from assay.data.openml import load_openml_suite
 
-    found = load_openml_suite(ref, settings)
-    tasks = tuple(TaskRequest(f"{prefix}/t/{number}") for number in found.tasks)
-    return Suite(ref, tasks, description=found.description or found.name, origin=ref)
+    openml_suite = load_openml_suite(ref, settings)
+    tasks = tuple(TaskRequest(f"{prefix}/t/{number}") for number in openml_suite.tasks)
+    return Suite(ref, tasks, description=openml_suite.description or openml_suite.name, origin=ref)

@@ -74,8 +74,8 @@ class _Entry(_Defaults):
     def _check_place(self) -> _Entry:
         places = [key for key in ("ref", "file", "path", "train") if getattr(self, key)]
         if len(places) != 1:
-            found = "none" if not places else " and ".join(f"'{key}'" for key in places)
-            raise ValueError(f"A task needs one of 'ref', 'file', 'path' or 'train' with 'test', not {found}")
+            given = "none" if not places else " and ".join(f"'{key}'" for key in places)
+            raise ValueError(f"A task needs one of 'ref', 'file', 'path' or 'train' with 'test', not {given}")
         if len(self.train) != len(self.test):
             raise ValueError(f"There are {len(self.train)} 'train' files but {len(self.test)} 'test' files")
         return self
@@ -159,12 +159,12 @@ def _request(item: object, number: int, defaults: _Defaults, path: Path) -> Task
     )
 
 
-def _metrics(said: _Defaults, where: str) -> list[str] | dict[TaskType, list[str]] | None:
-    if said.metrics is not None and said.metric is not None:
+def _metrics(keys: _Defaults, where: str) -> list[str] | dict[TaskType, list[str]] | None:
+    if keys.metrics is not None and keys.metric is not None:
         raise ConfigError(
             f"Both 'metric' and 'metrics' are given {where}. Keep 'metrics', the first is optimised."
         )
-    return [said.metric] if said.metric is not None else said.metrics
+    return [keys.metric] if keys.metric is not None else keys.metrics
 
 
 def _place(entry: _Entry, path: Path, where: str) -> tuple[str, str]:

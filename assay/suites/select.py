@@ -50,17 +50,17 @@ class Selection:
                 raise ConfigError(f"{low} {least:g} is above {high} {most:g}: no task can match. Swap them.")
 
 
-def select(tasks: Sequence[Task], wanted: Selection) -> tuple[Task, ...]:
+def select(tasks: Sequence[Task], selection: Selection) -> tuple[Task, ...]:
     """Return the tasks that match, in their order.
 
     A task that could not be read has no facts: it is chosen by name only, so that it ends as a row. A name
     that matches nothing is an error; facts that match nothing are not.
     """
-    _refuse_unknown(wanted.names, [label for task in tasks for label in (task.name, task.id)], tasks)
+    _refuse_unknown(selection.names, [label for task in tasks for label in (task.name, task.id)], tasks)
     return tuple(
         task
         for task in tasks
-        if _has_name(wanted.names, (task.name, task.id)) and (bool(task.problem) or _fits(task, wanted))
+        if _has_name(selection.names, (task.name, task.id)) and (bool(task.problem) or _fits(task, selection))
     )
 
 
@@ -72,11 +72,11 @@ def preselect(requests: Sequence[TaskRequest], names: Sequence[str]) -> tuple[Ta
     """
     if not names:
         return tuple(requests)
-    known = [(request.name, request.ref) for request in requests if request.name]
+    named = [(request.name, request.ref) for request in requests if request.name]
     unnamed = [request for request in requests if not request.name]
-    open_names = [name for name in names if not any(_has_name((name,), labels) for labels in known)]
+    open_names = [name for name in names if not any(_has_name((name,), labels) for labels in named)]
     if open_names and not unnamed:
-        _refuse_unknown(names, [label for labels in known for label in labels], ())
+        _refuse_unknown(names, [label for labels in named for label in labels], ())
     by_ref = [name for name in open_names if any(_has_name((name,), (request.ref,)) for request in unnamed)]
     undecided = len(by_ref) < len(open_names)
     return tuple(
@@ -86,18 +86,18 @@ def preselect(requests: Sequence[TaskRequest], names: Sequence[str]) -> tuple[Ta
     )
 
 
-def _fits(task: Task, wanted: Selection) -> bool:
+def _fits(task: Task, selection: Selection) -> bool:
     facts = task.facts
-    if wanted.types and task.type not in wanted.types:
+    if selection.types and task.type not in selection.types:
         return False
-    if wanted.missing is not None and wanted.missing != (facts.get("n_missing", 0) > 0):
+    if selection.missing is not None and selection.missing != (facts.get("n_missing", 0) > 0):
         return False
     bounds = (
-        ("n_rows", wanted.min_rows, wanted.max_rows),
-        ("n_features", wanted.min_features, wanted.max_features),
-        ("n_classes", wanted.min_classes, wanted.max_classes),
-        ("missing_share", None, wanted.max_missing_share),
-        ("categorical_share", wanted.min_categorical_share, wanted.max_categorical_share),
+        ("n_rows", selection.min_rows, selection.max_rows),
+        ("n_features", selection.min_features, selection.max_features),
+        ("n_classes", selection.min_classes, selection.max_classes),
+        ("missing_share", None, selection.max_missing_share),
+        ("categorical_share", selection.min_categorical_share, selection.max_categorical_share),
     )
     return all(
         (low is None or facts.get(name, 0.0) >= low) and (high is None or facts.get(name, 0.0) <= high)
@@ -106,8 +106,8 @@ def _fits(task: Task, wanted: Selection) -> bool:
 
 
 def _has_name(patterns: Iterable[str], labels: Iterable[str]) -> bool:
-    wanted = list(patterns)
-    return not wanted or any(fnmatchcase(label, pattern) for pattern in wanted for label in labels if label)
+    globs = list(patterns)
+    return not globs or any(fnmatchcase(label, pattern) for pattern in globs for label in labels if label)
 
 
 def _refuse_unknown(patterns: Iterable[str], labels: Sequence[str], tasks: Sequence[Task]) -> None:

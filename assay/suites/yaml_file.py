@@ -75,13 +75,13 @@ def _check_text(value: object) -> None:
 
 def load_yaml(path: Path) -> object:
     """Return the plain values of a YAML file."""
-    found = read_text(Path(os.path.realpath(path)), most=_MAX_BYTES)
-    if found.is_missing:
+    content = read_text(Path(os.path.realpath(path)), most=_MAX_BYTES)
+    if content.is_missing:
         raise ConfigError(f"There is no suite file {path}. Check the path.")
-    if found.value is None:
-        raise ConfigError(f"The suite file {path} {found.problem}. Give a UTF-8 file that lists tasks.")
+    if content.value is None:
+        raise ConfigError(f"The suite file {path} {content.problem}. Give a UTF-8 file that lists tasks.")
     try:
-        value = yaml.load(found.value, Loader=_StrictLoader)
+        value = yaml.load(content.value, Loader=_StrictLoader)
         _check_text(value)
         return value
     except yaml.MarkedYAMLError as error:

@@ -22,12 +22,12 @@ def folds(frame: Frame) -> Series:
     """Return the folds as integers; raises DataError with the first that is none."""
     import pandas as pd
 
-    found = pd.to_numeric(frame["fold"], errors="coerce")
-    bad = ~(found == found.round())
+    values = pd.to_numeric(frame["fold"], errors="coerce")
+    bad = ~(values == values.round()) | ~(values.abs() < 2**53)  # beyond it, neighbours are the same number
     if bad.any():
         at = int(bad.to_numpy().argmax())
         raise DataError(f"Row {at + 1} has the fold '{frame['fold'].iloc[at]}': a fold is a whole number.")
-    return found.astype("int64")
+    return values.astype("int64")
 
 
 def texts(frame: Frame, name: str) -> Series:
@@ -45,15 +45,15 @@ def numbers(frame: Frame, name: str) -> Series:
 
     if name not in frame:
         return pd.Series(float("nan"), index=frame.index)
-    found = pd.to_numeric(frame[name], errors="coerce")
-    bad = found.isna() & frame[name].notna()
+    values = pd.to_numeric(frame[name], errors="coerce")
+    bad = values.isna() & frame[name].notna()
     if bad.any():
         at = int(bad.to_numpy().argmax())
         value = str(frame[name].iloc[at])[:40]
         raise DataError(
             f"Row {at + 1} has '{value}' in the column {name}, which is not a number. Fix or empty it."
         )
-    return found
+    return values
 
 
 def is_higher(metrics: Series, otherwise: Bools | bool) -> Bools:
@@ -62,14 +62,14 @@ def is_higher(metrics: Series, otherwise: Bools | bool) -> Bools:
 
     from assay.metrics.registry import BUILTIN, get_metric
 
-    known = {name: get_metric(name).higher_is_better for name in set(metrics) & set(BUILTIN)}
-    return np.where(metrics.isin(list(known)), metrics.map(known).eq(True), otherwise)
+    directions = {name: get_metric(name).higher_is_better for name in set(metrics) & set(BUILTIN)}
+    return np.where(metrics.isin(list(directions)), metrics.map(directions).eq(True), otherwise)
 
 
 def budget_of(constraint: str) -> float:
     """Return the seconds that a constraint's name begins with (`1h8c_gp3`: 3600), or NaN."""
-    found = re.match(r"(\d+(?:\.\d+)?) ?([hms])", constraint)
-    return float(found[1]) * SECONDS[found[2]] if found else float("nan")
+    match = re.match(r"(\d+(?:\.\d+)?) ?([hms])", constraint)
+    return float(match[1]) * SECONDS[match[2]] if match else float("nan")
 
 
 def budgets(frame: Frame) -> Series:
@@ -79,8 +79,8 @@ def budgets(frame: Frame) -> Series:
 
 def cores_of(constraint: str) -> float:
     """Return the cores that a constraint's name gives after its time (`1h8c`: 8), or NaN."""
-    found = re.match(r"\d+(?:\.\d+)?[hms](\d+)c", constraint)
-    return float(found[1]) if found else float("nan")
+    match = re.match(r"\d+(?:\.\d+)?[hms](\d+)c", constraint)
+    return float(match[1]) if match else float("nan")
 
 
 def plain_name(name: str) -> str:

@@ -83,10 +83,10 @@ def _signal_in(text: str) -> int | None:
     named = re.search(r"\b(SIG[A-Z]{3,4})\b", text)
     if named and named[1] in SIGNAL_NAMES:
         return SIGNAL_NAMES[named[1]]
-    found = re.search(
+    match = re.search(
         r"\bexit(?:ed)?(?: with)?(?: the)?(?: status| code|code|value)?:? (-?\d+)\b", text, re.IGNORECASE
     )
-    if not found:
+    if not match:
         return None
-    code = int(found[1])
+    code = int(match[1])
     return -code if code < 0 else code - 128 if 128 < code < 160 else None

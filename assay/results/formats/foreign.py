@@ -73,7 +73,7 @@ def read_scores(path: Path) -> Scores:
     columns = set(frame.columns)
     kind = next((name for name, needed in KINDS.items() if needed <= columns), "")
     if not kind:
-        kind, needed = min(KINDS.items(), key=lambda one: len(one[1] - columns))
+        kind, needed = min(KINDS.items(), key=lambda item: len(item[1] - columns))
         missing = ", ".join(sorted(needed - columns))
         raise DataError(
             f"{path} is not a known table of scores. It is closest to {kind}, but lacks: {missing}. "
@@ -108,8 +108,8 @@ def _amlb(frame: Frame, path: Path) -> Read:
 
 def _batches(frame: Frame) -> dict[int, Series]:
     """Return the seconds of each batch size that AMLB timed, largest size last."""
-    found = {match[1]: name for name in frame.columns if (match := BATCH.fullmatch(str(name)))}
-    return {int(size): numbers(frame, found[size]) for size in sorted(found, key=int)}
+    columns = {match[1]: name for name in frame.columns if (match := BATCH.fullmatch(str(name)))}
+    return {int(size): numbers(frame, columns[size]) for size in sorted(columns, key=int)}
 
 
 def _seconds_per_row(frame: Frame) -> Series:
@@ -139,11 +139,13 @@ def _with_other_metrics(base: Frame, frame: Frame) -> Frame:
     for name in sorted(set(frame.columns) & set(BUILTIN)):
         values = numbers(frame, name)
         tasks = base.loc[values.notna().to_numpy(), "task"].unique()
-        own = base["task"].isin(tasks).to_numpy() & (base["metric"] != name).to_numpy()
-        if own.any():
+        has_values = base["task"].isin(tasks).to_numpy() & (base["metric"] != name).to_numpy()
+        if has_values.any():
             higher = get_metric(name).higher_is_better
             parts.append(
-                base[own].assign(metric=name, value=values[own], higher_is_better=higher, optimised=False)
+                base[has_values].assign(
+                    metric=name, value=values[has_values], higher_is_better=higher, optimised=False
+                )
             )
     return pd.concat(parts, ignore_index=True)
 
@@ -214,11 +216,11 @@ def _long(frame: Frame, path: Path) -> Read:
             "status": value.notna().map({True: "ok", False: "error"}),
         }
     )
-    known = {
+    described = {
         "task", "fold", "framework", "version", "params", "score", "higher_is_better", "obs", "repeat", "metric",
         "type", "constraint", "budget",
     }  # fmt: skip
-    further = [name for name in frame.columns if name not in known | {task_id}]
+    further = [name for name in frame.columns if name not in described | {task_id}]
     properties = frame[further].assign(task=table["task"], task_id=table["task_id"])
     first = properties.drop_duplicates(["task", "task_id"])[["task", "task_id", *further]]
     return _complete(table), first.reset_index(drop=True), ()
@@ -246,8 +248,8 @@ def _complete(table: Frame) -> Frame:
         marks = {name: META_LEARNING.get(plain_name(name), "") for name in names}
         table["meta_learning"] = table["framework"].map(marks)
     else:
-        known = table[["framework", "role"]].drop_duplicates().itertuples(index=False, name=None)
-        forests = {name for name, role in known if role_in_scores(name, role) == "forest"}
+        roles = table[["framework", "role"]].drop_duplicates().itertuples(index=False, name=None)
+        forests = {name for name, role in roles if role_in_scores(name, role) == "forest"}
         table["role"] = table["role"].mask(
             table["role"].eq("baseline") & table["framework"].isin(forests), "forest"
         )

@@ -51,8 +51,8 @@ def amlb_base(frame: Frame, file_name: str = "") -> tuple[Frame, tuple[str, ...]
     given_s = constraint.map({name: budget_of(name) for name in constraint.unique()})
     seconds = numbers(frame, "duration")
     failures = [
-        ("ok", text) if known else read_failure(text, s, b)
-        for known, text, s, b in zip(result.notna(), texts(frame, "info"), seconds, given_s, strict=True)
+        ("ok", text) if has_result else read_failure(text, s, b)
+        for has_result, text, s, b in zip(result.notna(), texts(frame, "info"), seconds, given_s, strict=True)
     ]
     base = pd.DataFrame(
         {
@@ -138,7 +138,7 @@ def _types(frame: Frame, task: Series, metric: Series) -> Series:
 
     written = texts(frame, "type")
     plain = metric.str.removeprefix("neg_")
-    of_values = [name for name, known in BUILTIN.items() if known.types == ("regression",)]
+    of_values = [name for name, metric_spec in BUILTIN.items() if metric_spec.types == ("regression",)]
     has_area = numbers(frame, "auc").notna().groupby(task).transform("any") | plain.eq("auc")
     guess = has_area.map({True: "binary", False: "multiclass"}).where(~plain.isin(of_values), "regression")
     return written.where(written != "", guess)
@@ -149,21 +149,21 @@ def _types(frame: Frame, task: Series, metric: Series) -> Series:
 
 def _constraints(frame: Frame, file_name: str) -> tuple[Series, tuple[str, ...]]:
     """Return the constraint of each row; names that differ in the type of the volume only are one."""
-    found = texts(frame, "constraint")
-    found = found.where(found != "", budgets(frame))
+    constraints = texts(frame, "constraint")
+    constraints = constraints.where(constraints != "", budgets(frame))
     files = texts(frame, "file").replace("", file_name)
     by_file = files.map({name: _constraint_in(name) for name in files.unique()})
-    found = found.where(found != "", by_file)
+    constraints = constraints.where(constraints != "", by_file)
     spellings: dict[str, list[str]] = {}
-    for name in found.unique():
+    for name in constraints.unique():
         spellings.setdefault(base_constraint(name), []).append(name)
     same = {
         name: base for base, names in spellings.items() if len(names) > 1 for name in names if name != base
     }
-    rows = int(found.isin(list(same)).sum())
+    rows = int(constraints.isin(list(same)).sum())
     listed = ", ".join(f"{name} as {base}" for name, base in same.items())
     note = f"Constraints that differ in the type of the volume only are read as one: {listed} ({rows} rows)."
-    return found.replace(same), (note,) if same else ()
+    return constraints.replace(same), (note,) if same else ()
 
 
 def _without_copies(frame: Frame, constraint: Series) -> tuple[Frame, tuple[str, ...]]:
@@ -183,10 +183,10 @@ def _without_copies(frame: Frame, constraint: Series) -> tuple[Frame, tuple[str,
 
 def _constraint_in(file_name: str) -> str:
     """Return the constraint that the name of a file has in it, as `results_small-8c1h_ref.csv`; else nothing."""
-    found = re.search(r"(?<![a-z0-9])(?:(\d+)c(\d+[hms])|(\d+[hms])(\d+)c)(?![a-z0-9])", file_name)
-    if not found:
+    match = re.search(r"(?<![a-z0-9])(?:(\d+)c(\d+[hms])|(\d+[hms])(\d+)c)(?![a-z0-9])", file_name)
+    if not match:
         return ""
-    return f"{found[2]}{found[1]}c" if found[1] else f"{found[3]}{found[4]}c"
+    return f"{match[2]}{match[1]}c" if match[1] else f"{match[3]}{match[4]}c"
 
 
 # --- task names ------------------------------------------------------------------------------------------
@@ -199,13 +199,13 @@ def _task_names(task: Series, task_id: Series) -> tuple[Series, tuple[str, ...]]
     key = task_id.where(task_id != "", task.map({name: folded(name) for name in task.unique()}))
     counts = pd.DataFrame({"key": key, "task": task}).value_counts(sort=True).reset_index()
     best = counts.drop_duplicates("key").set_index("key")["task"]
-    found = key.map(best)
-    changed = task[found != task]
+    names = key.map(best)
+    changed = task[names != task]
     if not len(changed):
         return task, ()
-    pairs = dict(zip(changed, found[changed.index], strict=True))
+    pairs = dict(zip(changed, names[changed.index], strict=True))
     listed = ", ".join(f"{name} as {other}" for name, other in pairs.items())
-    return found, (
+    return names, (
         f"Names of one task in several spellings are read as one: {listed} ({len(changed)} rows).",
     )
 
@@ -224,11 +224,11 @@ def _params(written: Series) -> tuple[Series, tuple[str, ...]]:
 def _without_steering(text: str) -> tuple[str, bool]:
     """Return params without names that begin with `_`, and whether there were any; what is no dict stays as it is."""
     try:
-        found = ast.literal_eval(text) if text and len(text) <= LONGEST else None
-        if not isinstance(found, Mapping):
+        params = ast.literal_eval(text) if text and len(text) <= LONGEST else None
+        if not isinstance(params, Mapping):
             return text, False
-        kept = {key: value for key, value in found.items() if not str(key).startswith("_")}
-        return json.dumps(kept, sort_keys=True) if kept else "", len(kept) < len(found)
+        kept = {key: value for key, value in params.items() if not str(key).startswith("_")}
+        return json.dumps(kept, sort_keys=True) if kept else "", len(kept) < len(params)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text, False
 
