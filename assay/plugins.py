@@ -73,9 +73,10 @@ def load_file(name: str, kind: str) -> ModuleType:
 
     `kind` names in messages what the file is expected to hold, such as "analysis".
     """
-    path = Path(os.path.expanduser(name)).resolve()
+    path = Path(os.path.expanduser(name))
     if not os.path.isfile(path):
         raise ConfigError(f"{kind.capitalize()} '{name}': there is no file {name}.")
+    path = path.resolve()
     try:
         return run_file(path, path.stat().st_mtime_ns)
     except (Exception, SystemExit) as error:  # somebody else's code: it may fail in any way

@@ -91,7 +91,7 @@ def plan(
     frameworks: str | Sequence[str] | Sequence[FrameworkSpec],
     constraint: str | Constraint | None = None,
     *,
-    tasks: Sequence[Task] | Sequence[str] | None = None,
+    tasks: Sequence[Task | str] | None = None,
     folds: Collection[int] | None = None,
     seed: int = DEFAULT_SEED,
     metrics: Sequence[str] = (),
@@ -113,16 +113,23 @@ def plan(
     """
     chosen = settings or Settings.from_environment()
     loaded_suite = suite if isinstance(suite, Suite) else load_suite(suite, settings=chosen)
-    chosen_tasks = [task for task in tasks or () if isinstance(task, Task)]
-    if not chosen_tasks:
-        chosen_tasks = load_tasks(
-            loaded_suite, chosen, Selection(names=tuple(str(name) for name in tasks or ()))
-        )
+    chosen_tasks = _tasks(loaded_suite, tasks, chosen)
     if metrics:
         chosen_tasks = [replace(task, metrics=_metrics_for(task, metrics)) for task in chosen_tasks]
     limit = constraint if isinstance(constraint, Constraint) else _constraint(constraint, loaded_suite)
     specs = [with_declared(spec, chosen) for spec in _frameworks(frameworks, params)]
     return plan_jobs(chosen_tasks, specs, limit, folds, seed)
+
+
+def _tasks(suite: Suite, tasks: Sequence[Task | str] | None, settings: Settings) -> list[Task]:
+    """Return the records among the tasks, and those of the suite that the others name; without any, all."""
+    if tasks is None:
+        return load_tasks(suite, settings)
+    if not tasks:
+        raise ConfigError("`tasks=[]`: name at least one task, or leave it out for all of them.", ["tasks"])
+    records = [task for task in tasks if isinstance(task, Task)]
+    names = tuple(str(task) for task in tasks if not isinstance(task, Task))
+    return [*records, *(load_tasks(suite, settings, Selection(names=names)) if names else ())]
 
 
 def _metrics_for(task: Task, metrics: Sequence[str]) -> tuple[str, ...]:

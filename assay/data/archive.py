@@ -10,6 +10,7 @@ import errno
 import gzip
 import lzma
 import os
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -27,7 +28,11 @@ MAX_BYTES = 16 * 2**30
 MAX_RATIO = 200
 RATIO_FROM_BYTES = 256 * 2**20
 _BLOCK = 2**20
-_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, RuntimeError)
+# ValueError: a name that is not text, a negative position; struct.error: a header that ends too early.
+_DAMAGE = (
+    OSError, EOFError, RuntimeError, ValueError, struct.error,
+    zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile,
+)  # fmt: skip
 
 
 class _Readable(Protocol):

@@ -36,7 +36,7 @@ def read_arff(path: Path, source: str) -> RawTable:
     In sparse rows what is not written is 0, or the first label of a nominal attribute. Comments stand on
     lines of their own and begin with %. Relational attributes and instance weights are refused.
     """
-    encoding, notes = find_encoding(path, source)
+    encoding, notes = find_encoding(path, source, can_be_requested=False)
     with closing(read_lines(path, source, encoding)) as lines:
         return _read(enumerate(lines, start=1), source, tuple(notes))
 

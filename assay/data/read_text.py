@@ -24,11 +24,14 @@ _BLOCK = 1 << 20
 _LONGEST_LINE = 1 << 27
 
 
-def find_encoding(path: Path, source: str, requested: str = "") -> tuple[str, list[str]]:
+def find_encoding(
+    path: Path, source: str, requested: str = "", can_be_requested: bool = True
+) -> tuple[str, list[str]]:
     """Return the encoding of a file, and a note if it is not UTF-8.
 
     A byte order mark decides; else a file that is not valid UTF-8 is taken for Windows-1252, of which Latin-1 is a
-    part. `requested` is taken as it is, if the whole file can be read so.
+    part. `requested` is taken as it is, if the whole file can be read so. Formats without such an option say that it
+    cannot be requested.
     """
     with path.open("rb") as stream:
         start = stream.read(4)
@@ -39,9 +42,12 @@ def find_encoding(path: Path, source: str, requested: str = "") -> tuple[str, li
     bad = _first_bad_byte(path, encoding)
     if bad is None:
         return encoding, [] if encoding in ("utf-8", "utf-8-sig") else [f"encoding {encoding}"]
+    name = encoding.removesuffix("-sig")
+    if by_mark and not can_be_requested:
+        raise DataError(f"{source} is not {name}: byte {bad} cannot be read. Save it as UTF-8.")
     if requested or by_mark:
         raise DataError(
-            f"{source} is not {encoding.removesuffix('-sig')}: byte {bad} cannot be read. Name its encoding: "
+            f"{source} is not {name}: byte {bad} cannot be read. Name its encoding: "
             f"{csv_argument('encoding', 'latin-1')} (in a suite file `csv: {{encoding: latin-1}}`), or save it as "
             "UTF-8.",
             ["csv"],

@@ -192,11 +192,19 @@ def read_json(
     return Read(path, value)
 
 
+def follow(path: Path) -> Path:
+    """Return the file that a user's path leads to, over links; a path that can lead nowhere as it is."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:  # a null byte
+        return path
+
+
 def read_toml(path: Path) -> Read[dict[str, Any]]:
     """Return the tables of a TOML file that the user named; it may be a link."""
     import tomllib
 
-    text = read_text(Path(os.path.realpath(path)))
+    text = read_text(follow(path))
     if text.value is None:
         return Read(path, None, text.problem, text.is_missing)
     try:

@@ -114,7 +114,9 @@ def _find_base(
 ) -> FrameworkSpec:
     """Return what a folder extends: a name, or a path as seen from that folder; of the version asked for."""
     if "/" in name or name.startswith("."):
-        name = f"{os.path.normpath(folder / name)}/"  # a chain of names must not become a longer and longer path
+        name = (
+            f"{os.path.normpath(folder / name)}/"  # a chain of names must not become a longer and longer path
+        )
     elif version and ":" not in name:
         name = f"{name}:{version}"
     try:

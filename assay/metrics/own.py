@@ -34,9 +34,10 @@ def own_metric(name: str, where: str = "") -> Metric:
     """
     file, _, function = name.rpartition(":")
     place = f" {where}" if where else ""
-    path = Path(os.path.expanduser(file)).resolve()
+    path = Path(os.path.expanduser(file))
     if not os.path.isfile(path):
         raise ConfigError(f"Metric '{name}'{place}: there is no file {file}.")
+    path = path.resolve()
     try:
         with _ONE_AT_A_TIME, redirect_stdout(sys.stderr):
             module = run_file(path, path.stat().st_mtime_ns)

@@ -173,7 +173,9 @@ def _stacked(frame: Frame, columns: list[str], y: Any) -> tuple[tuple[str, ...],
     if not all("|" in name for name in columns):
         return tuple(columns), frame[columns].to_numpy(dtype=float)
     if y is None:
-        raise DataError(f"the column {columns[0]} is of a class, but there is no y, whose classes these would be.")
+        raise DataError(
+            f"the column {columns[0]} is of a class, but there is no y, whose classes these would be."
+        )
     labels = np.unique(y.astype(str) if y.dtype.kind == "O" else y)
     real = [str(label) for label in labels]
     if labels.dtype.kind == "f" and not any(name.endswith(f"|{real[0]}") for name in columns):

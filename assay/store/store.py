@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ class Store:
     def __init__(self, root: Path | str, create: bool = True, index: Path | None = None) -> None:
         """Open a store, making it where there is none; `index` is another file than its own, for `rebuild`."""
         self.folder = StoreFolder(Path(root).absolute())
-        if not self.folder.format.exists():
+        if not os.path.exists(self.folder.format):
             if not create:
                 raise StoreError(
                     f"There is no store at {self.folder.root}. Run something first, or name another folder."
@@ -314,7 +315,10 @@ def explained(root: Path) -> Iterator[None]:
     """Turn a full disk, a read-only folder, a broken index and a store that is gone into one sentence each."""
     try:
         yield
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a value that should be text may be any bytes
+    except (
+        sqlite3.DatabaseError,
+        UnicodeDecodeError,
+    ) as error:  # a value that should be text may be any bytes
         text = " ".join(str(error).split())[:300]  # it may quote a damaged schema, over several lines
         if not root.exists():
             raise _gone(root) from error

@@ -79,7 +79,9 @@ def _task(
     if metric:
         names = [metric] if isinstance(metric, str) else metric
         if not isinstance(names, list):
-            raise ConfigError(f"Wrong value {metric!r} for 'metric' {where}: give a name, or a list of names.")
+            raise ConfigError(
+                f"Wrong value {metric!r} for 'metric' {where}: give a name, or a list of names."
+            )
         task["metrics"] = [name for name in names if name]
     folds = item.get("folds")
     if folds is not None and (not isinstance(folds, int) or folds < 1):

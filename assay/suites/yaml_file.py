@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Hashable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import yaml
 
 from assay.errors import ConfigError
-from assay.files import read_text
+from assay.files import follow, read_text
 
 __all__ = ["load_yaml"]
 
@@ -75,7 +74,7 @@ def _check_text(value: object) -> None:
 
 def load_yaml(path: Path) -> object:
     """Return the plain values of a YAML file."""
-    content = read_text(Path(os.path.realpath(path)), most=_MAX_BYTES)
+    content = read_text(follow(path), most=_MAX_BYTES)
     if content.is_missing:
         raise ConfigError(f"There is no suite file {path}. Check the path.")
     if content.value is None:
