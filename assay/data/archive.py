@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import errno
 import gzip
-import lzma
 import os
-import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal, NoReturn, Protocol
 
-from assay.errors import DataError
+from assay.errors import AssayError, DataError
 
 __all__ = ["MAX_BYTES", "MAX_MEMBERS", "MAX_RATIO", "RATIO_FROM_BYTES", "gunzip", "unpack"]
 
@@ -28,11 +25,6 @@ MAX_BYTES = 16 * 2**30
 MAX_RATIO = 200
 RATIO_FROM_BYTES = 256 * 2**20
 _BLOCK = 2**20
-# ValueError: a name that is not text, a negative position; struct.error: a header that ends too early.
-_DAMAGE = (
-    OSError, EOFError, RuntimeError, ValueError, struct.error,
-    zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile,
-)  # fmt: skip
 
 
 class _Readable(Protocol):
@@ -157,7 +149,11 @@ def _refuse(archive: Path, reason: str) -> NoReturn:
 def _damage_is_data_error(path: Path) -> Iterator[None]:
     try:
         yield
-    except _DAMAGE as error:
+    except AssayError:
+        raise
+    # A damaged archive makes zipfile, tarfile and zlib raise anything: a name that is not text is a ValueError, a
+    # header that ends too early a struct.error or an IndexError, encryption a RuntimeError.
+    except Exception as error:
         # EINVAL: a member that claims to begin before the file does.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
