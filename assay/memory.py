@@ -9,6 +9,10 @@ from collections.abc import Iterator
 __all__ = ["no_collection"]
 
 
+# So many young objects are worth the trick below. Where it is done for few, again and again, nothing is ever collected.
+MANY = 100_000
+
+
 @contextlib.contextmanager
 def no_collection() -> Iterator[None]:
     """Pause the garbage collector while many records are made that hold no cycles.
@@ -22,7 +26,7 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():  # what the caller froze stays frozen
+            if gc.get_count()[0] > MANY and not gc.get_freeze_count():  # what the caller froze stays frozen
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

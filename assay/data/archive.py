@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Literal, NoReturn, Protocol
 
 from assay.errors import AssayError, DataError
+from assay.files import visible
 
 __all__ = ["MAX_BYTES", "MAX_MEMBERS", "MAX_RATIO", "RATIO_FROM_BYTES", "gunzip", "unpack"]
 
@@ -142,7 +143,8 @@ def _is_hidden(path: PurePosixPath) -> bool:
 
 
 def _refuse(archive: Path, reason: str) -> NoReturn:
-    raise DataError(f"{archive.name} is not unpacked: {reason}. Unpack it yourself if you trust it.")
+    shown = visible(" ".join(reason.split()))[:300]  # the names of members may be anything
+    raise DataError(f"{archive.name} is not unpacked: {shown}. Unpack it yourself if you trust it.")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from assay.jobs.row import SCHEMA, Row, row_columns
+from assay.jobs.row import SCHEMA, Row, row_columns, row_reader
 
 if TYPE_CHECKING:
     from assay.typing import JsonObject
@@ -48,10 +48,11 @@ def row_unpacker() -> Callable[[str], Row]:
     Its message may be long: `columns_written` and `Row.from_json` name the column that is wrong.
     """
     validate, names, new = _validator(SCHEMA), packed_names(SCHEMA), object.__new__
+    with_names = row_reader()  # of an index that an earlier version wrote
 
     def unpack(text: str) -> Row:
         if not text.startswith(BEGINS):
-            return Row.from_json(columns_written(text))
+            return with_names(text) if text.startswith("{") else Row.from_json(columns_written(text))
         # Pydantic has checked every value, so the record need not be filled field by field, which takes longer.
         row = new(Row)
         row.__dict__.update(zip(names, validate(text), strict=True))

@@ -172,8 +172,11 @@ class Attempt:
             return ""
         if code == 0 or signal_number is not None:
             return ""
+        if self.clock.has_started:  # the child ran, so that whatever it printed is its own
+            return ""
         first = self.log.first_line
-        return f"The sandbox could not start: {first}" if first.startswith("bwrap: ") else ""
+        is_ours = first.startswith(("bwrap: ", "setpriv: "))
+        return f"The sandbox could not start: {first}" if is_ours else ""
 
 
 def _read(descriptor: int) -> bytes | None:

@@ -31,6 +31,7 @@ from assay.runs.launch import Launch, read_launch
 from assay.runs.machine import this_machine
 from assay.runs.roots import given_roots
 from assay.runs.sandbox.base import Streams
+from assay.runs.sandbox.host_user import take_back
 from assay.runs.sandbox.spawn import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
 from assay.runs.watch import Disturbance
 from assay.store.locks import hold_attempt
@@ -90,6 +91,7 @@ def _supervise(folder: AttemptFolder, launch: Launch) -> Facts:
     finally:
         attempt.sandbox.kill()
         attempt.sandbox.close()
+        take_back(folder.out)
         remove_tree(folder.tmp)
         _remove_partials(folder.out)
         for descriptor in (output, output_end, phases, phases_end):

@@ -25,6 +25,7 @@ class PhaseClock:
         self._phase_began = self._began
         self._pending = b""
         self.phase = PHASES[0]
+        self.has_started = False  # whether the child has said anything
         self.seconds: dict[str, float] = {}
 
     def hear(self, data: bytes) -> bool:
@@ -34,6 +35,7 @@ class PhaseClock:
         changed = False
         for line in lines:
             name = line.decode("ascii", "replace").strip()
+            self.has_started |= name in PHASES
             if name in PHASES and PHASES.index(name) > PHASES.index(self.phase):
                 self._enter(name)
                 changed = True

@@ -134,8 +134,10 @@ def caught(
         bait.close()
     (row,) = [row for row in store.rows() if row.framework == "cheat"]
     assert row.status == "ok", row.message
+    left = store.folder.job(row.key).attempt(row.attempt).out / "tool"
+    special = left.stat().st_mode & 0o7000 or left.stat().st_uid != os.geteuid()
     facts = read_json(store.folder.job(row.key).attempt(row.attempt).outcome).get()
-    return tier, facts["report"]["found"]
+    return tier, {**facts["report"]["found"], "special_bits": "kept" if special else ""}
 
 
 def test_the_table_lists_everything_the_cheat_looks_for() -> None:
@@ -149,7 +151,10 @@ def test_the_cheat_reaches_what_the_docs_admit_and_no_more(
     caught: tuple[str, dict[str, str]], what: str
 ) -> None:
     tier, found = caught
-    assert ("found" if found[what] else "nothing") == promises()[what][tier], found[what]
+    promise = promises()[what][tier]
+    if promise == "root":
+        promise = "found" if os.geteuid() == 0 else "nothing"
+    assert ("found" if found[what] else "nothing") == promise, found[what]
 
 
 @pytest.mark.strict

@@ -203,9 +203,8 @@ def masks(launch: Launch, folder: Path) -> list[str]:
     """Return the places that the sandbox covers."""
     words = bubblewrap_arguments(launch, folder, 2)
     empty = [words[i + 1] for i, word in enumerate(words) if word == "--tmpfs"]
-    return empty + [
-        words[i + 2] for i, word in enumerate(words) if words[i : i + 2] == ["--ro-bind", "/dev/null"]
-    ]
+    empty += [words[i + 2] for i, word in enumerate(words) if words[i : i + 2] == ["--ro-bind", "/dev/null"]]
+    return [place for place in empty if not place.startswith(("/proc/", "/dev/"))]
 
 
 @pytest.mark.parametrize("linked", [False, True])

@@ -199,6 +199,7 @@ def main() -> int:
     folder, adapter_path = Path(sys.argv[1]), Path(sys.argv[2])
     faulthandler.enable()
     announce = phases()
+    announce("start")  # before any foreign code: what is printed from now on is not the sandbox's
     try:
         adapter = prepare(adapter_path)
     except BaseException as error:  # a module may even call sys.exit when it is imported

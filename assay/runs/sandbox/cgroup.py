@@ -19,6 +19,7 @@ __all__ = ["ROOT", "Cgroup", "CgroupV1", "CgroupV2", "find_cgroup", "sweep"]
 ROOT = Path("/sys/fs/cgroup")
 PARENT = "assay"
 V1_NEEDED = ("memory", "pids", "cpuset", "cpuacct")
+V1_SHOWN = "cpu"
 KILL_SECONDS = 5.0
 
 
@@ -51,6 +52,9 @@ class Cgroup(Protocol):
 
     def kill(self) -> int:
         """Kill all processes of the group; return how many there were."""
+
+    def shown(self) -> dict[Path, str]:
+        """Return what a child may see of control groups, which is its own only: folders, and where it sees them."""
 
     def remove(self) -> None:
         """Remove the group, which must be empty; again and again is fine."""
@@ -153,7 +157,11 @@ class CgroupV1:
     """Version 1: one folder per controller, and the version 2 hierarchy of a hybrid machine for the kill."""
 
     def __init__(self, name: str, root: Path = ROOT) -> None:
-        self.folders = {c: _own_path(root, c) / PARENT / name for c in V1_NEEDED}
+        # The JVM believes in its limits only where it finds the cpu controller too; it is often cpuacct's folder.
+        alone = (root / V1_SHOWN).is_dir() and not (root / V1_SHOWN).samefile(root / "cpuacct")
+        needed = (*V1_NEEDED, V1_SHOWN) if alone else V1_NEEDED
+        self.folders = {c: _own_path(root, c) / PARENT / name for c in needed}
+        self._also = {} if alone or not (root / V1_SHOWN).is_dir() else {V1_SHOWN: self.folders["cpuacct"]}
         unified = root / "unified"
         self.unified = unified / PARENT / name if (unified / "cgroup.procs").exists() else None
 
@@ -223,6 +231,11 @@ class CgroupV1:
         _kill_by_list(self.folders["pids"], alive)
         return len(alive)
 
+    def shown(self) -> dict[Path, str]:
+        """Return the folder of each controller, where runtimes look for it."""
+        every = {**self.folders, **self._also}
+        return {folder: f"{ROOT}/{controller}" for controller, folder in every.items()}
+
     def remove(self) -> None:
         """Remove the folders."""
         _remove(folder for folder in (*self.folders.values(), self.unified) if folder is not None)
@@ -286,6 +299,10 @@ class CgroupV2:
             _write(self.folder / "cgroup.kill", 1)
         _kill_by_list(self.folder, alive)
         return len(alive)
+
+    def shown(self) -> dict[Path, str]:
+        """Return the folder, which is the root of what the child sees."""
+        return {self.folder: str(ROOT)}
 
     def remove(self) -> None:
         """Remove the folder."""

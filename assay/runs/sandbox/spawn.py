@@ -33,6 +33,8 @@ PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 _libc = ctypes.CDLL(None, use_errno=True)
+KEYCTL = {"x86_64": 250, "aarch64": 219}.get(os.uname().machine, -1)  # -1: no such call
+JOIN_SESSION_KEYRING = 1
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -115,6 +117,9 @@ def spawn(
         if os.getppid() != parent:
             os._exit(125)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        _libc.syscall(
+            KEYCTL, JOIN_SESSION_KEYRING, None
+        )  # a new one: keys of the caller's could be read and left
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
         os.sched_setaffinity(0, launch.cores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -14,17 +15,28 @@ from assay.runs.gpus import device_nodes
 from assay.runs.launch import Launch
 from assay.runs.sandbox.base import Sample, Streams
 from assay.runs.sandbox.cgroup import find_cgroup
+from assay.runs.sandbox.host_user import INSIDE, choose_host_user, give, make_readable, map_user
+from assay.runs.sandbox.seccomp import filter_program
 from assay.runs.sandbox.spawn import child_environment, spawn
 from assay.vocabulary import Blindness
 
-__all__ = ["ETC", "NAMESPACES", "Strict", "bubblewrap_arguments", "group_name"]
+__all__ = ["AS_CALLER", "BECOME", "ETC", "NAMESPACES", "Strict", "bubblewrap_arguments", "group_name"]
 
 ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "passwd", "group", "hosts",
        "host.conf", "alternatives", "fonts", "R", "java-*", "*-release", "debian_version")  # fmt: skip
 JOB, CODE, FRAMEWORK = "/job", "/assay", "/framework"
 OWN = 2  # bubblewrap outside and inside the namespace
-NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--disable-userns",
-              "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL")  # fmt: skip
+NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+              "--cap-drop", "ALL")  # fmt: skip
+AS_CALLER = ("--disable-userns", "--uid", str(INSIDE), "--gid", str(INSIDE))
+# Of root's privileges, what it takes to become somebody else for good.
+AS_ANOTHER = tuple(word for name in ("SETUID", "SETGID", "SETPCAP") for word in ("--cap-add", f"CAP_{name}"))
+BECOME = ("/usr/bin/setpriv", f"--reuid={INSIDE}", f"--regid={INSIDE}", "--clear-groups", "--bounding-set=-all",
+          "--inh-caps=-all", "--no-new-privs", "--pdeathsig=KILL", "--")  # fmt: skip
+# What of /proc is not about the child's own processes, and may be written by its owner or tells of the machine.
+PROC_READ_ONLY = ("sys",)
+PROC_MASKED = ("acpi", "asound", "fs", "kallsyms", "kcore", "key-users", "keys", "kmsg", "latency_stats", "sched_debug",
+               "scsi", "sysrq-trigger", "timer_list", "timer_stats")  # fmt: skip
 
 
 def group_name(folder: Path) -> str:
@@ -46,29 +58,54 @@ class Strict:
         if group is None:
             raise InternalError("The strict tier was chosen on a machine without control groups.")
         self.group = group
+        self.user = choose_host_user() if os.geteuid() == 0 else None
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, streams: Streams) -> int:
         """Make the group, then start bubblewrap inside it."""
         self.group.create(self.launch.memory_mb, self.launch.processes, self.launch.cores)
-        words = bubblewrap_arguments(self.launch, self.folder, streams.phases)
-        arguments = os.memfd_create("assay-arguments")
-        os.write(arguments, b"".join(word.encode() + b"\0" for word in words))
-        os.lseek(arguments, 0, os.SEEK_SET)
-        bwrap = shutil.which("bwrap") or "/usr/bin/bwrap"
-        argv = [bwrap, "--args", str(arguments), "--", *inside(self.launch)]
-        # bubblewrap's own environment would be readable at /proc/1/environ: it gets none.
-        self.process = spawn(
-            argv,
-            {},
-            streams,
-            self.launch,
-            "/",
-            (arguments,),
-            before_exec=lambda: self.group.join(os.getpid()),
-        )
-        os.close(arguments)
+        words = bubblewrap_arguments(self.launch, self.folder, streams.phases, self.group.shown())
+        with contextlib.ExitStack() as held:
+            passed = [_in_memory(held, "seccomp", filter_program())]
+            words += ["--seccomp", str(passed[0])] if filter_program() else []
+            if self.user is None:
+                words += AS_CALLER
+                self._start(streams, words, inside(self.launch), passed)
+            else:
+                self._start_as(self.user, streams, words, passed, held)
+        assert self.process is not None
         return self.process.pid
+
+    def _start_as(
+        self, user: int, streams: Streams, words: list[str], passed: list[int], held: contextlib.ExitStack
+    ) -> None:
+        """Start the child as a user that nobody is; only its own folders and pipes belong to that user."""
+        give((self.folder / "out", self.folder / "tmp", streams.output, streams.phases), user)
+        code = Path(self.launch.code)
+        make_readable(
+            (code, *code.rglob("*"), self.folder / "job.json", *map(Path, self.launch.data.values()))
+        )
+        (blocked, ready), (info, told) = _pipe(held), _pipe(held)
+        words += [*AS_ANOTHER, "--userns-block-fd", str(blocked), "--info-fd", str(told)]
+        self._start(streams, words, [*BECOME, *inside(self.launch)], [*passed, blocked, told])
+        os.close(told)
+        os.close(blocked)
+        map_user(info, ready, user)
+
+    def _start(self, streams: Streams, words: list[str], argv: list[str], passed: list[int]) -> None:
+        with contextlib.ExitStack() as held:
+            arguments = _in_memory(held, "arguments", b"".join(word.encode() + b"\0" for word in words))
+            bwrap = shutil.which("bwrap") or "/usr/bin/bwrap"
+            # bubblewrap's own environment would be readable at /proc/1/environ: it gets none.
+            self.process = spawn(
+                [bwrap, "--args", str(arguments), "--", *argv],
+                {},
+                streams,
+                self.launch,
+                "/",
+                (arguments, *passed),
+                before_exec=lambda: self.group.join(os.getpid()),
+            )
 
     def sample(self) -> Sample:
         """Read the group's files."""
@@ -95,13 +132,39 @@ class Strict:
         self.group.remove()
 
 
+def _in_memory(held: contextlib.ExitStack, name: str, content: bytes) -> int:
+    """Return a descriptor from which this content can be read."""
+    descriptor = os.memfd_create(f"assay-{name}")
+    held.callback(os.close, descriptor)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _pipe(held: contextlib.ExitStack) -> tuple[int, int]:
+    ends = os.pipe2(os.O_CLOEXEC)
+    for end in ends:
+        held.callback(_close, end)
+    return ends
+
+
+def _close(descriptor: int) -> None:
+    with contextlib.suppress(OSError):  # closed already
+        os.close(descriptor)
+
+
 def inside(launch: Launch) -> list[str]:
     """Return the command with the folders as the child sees them."""
     return launch.words(job=JOB, code=CODE, framework=FRAMEWORK)
 
 
-def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]:
-    """Return the allow-list and the namespaces, as words for `bwrap --args`."""
+def bubblewrap_arguments(
+    launch: Launch, folder: Path, phases: int, groups: Mapping[Path, str] | None = None
+) -> list[str]:
+    """Return the allow-list and the namespaces, as words for `bwrap --args`.
+
+    `groups` are the control groups that the child sees, by their folders: its own, and no other job's.
+    """
     words = [*NAMESPACES, "--hostname", "assay", "--die-with-parent", "--new-session", "--clearenv"]
     if not launch.network:
         words.append("--unshare-net")
@@ -110,22 +173,33 @@ def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]
         words += [
             w for name in ("resolv.conf", "ssl") for w in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
         ]
-    words += ["--proc", "/proc", "--dev", "/dev"]
+    words += ["--proc", "/proc", *_proc(), "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm"]
     for node in device_nodes(launch.gpus):  # after --dev, which shows none of them
         words += ["--dev-bind", str(node), str(node)]
-    for path in ("/sys/fs/cgroup", "/sys/devices/system"):
-        words += ["--ro-bind-try", path, path]
+    words += [*_folders_to("/sys/devices/system"), *_folders_to("/sys/fs/cgroup/any")]
+    words += ["--ro-bind-try", "/sys/devices/system", "/sys/devices/system"]
+    for group, place in (groups or {}).items():
+        words += ["--ro-bind", str(group), place]
     # /tmp before what is readable: an interpreter or environment may lie below it.
     words += ["--bind", str(folder / "tmp"), "/tmp"]
     for path in launch.readable:
-        words += ["--ro-bind", path, path]
+        words += [*_folders_to(path), "--ro-bind", path, path]
     shown = {path: path for path in ("/usr", *launch.readable)}
     if launch.framework:
         words += ["--ro-bind", launch.framework, FRAMEWORK]
         shown[launch.framework] = FRAMEWORK
     for path in launch.hidden:
         words += _hide(path, shown)
-    words += ["--ro-bind", launch.code, CODE, "--ro-bind", str(folder / "job.json"), f"{JOB}/job.json"]
+    words += [
+        "--dir",
+        JOB,
+        "--ro-bind",
+        launch.code,
+        CODE,
+        "--ro-bind",
+        str(folder / "job.json"),
+        f"{JOB}/job.json",
+    ]
     for name, path in launch.data.items():
         words += ["--ro-bind", path, f"{JOB}/{name}"]
     words += ["--bind", str(folder / "out"), f"{JOB}/out"]
@@ -136,8 +210,27 @@ def bubblewrap_arguments(launch: Launch, folder: Path, phases: int) -> list[str]
     return words
 
 
+def _proc() -> list[str]:
+    """Close what of /proc is the machine's: for a child of root every file that root owns would be open."""
+    words: list[str] = []
+    for name in PROC_READ_ONLY:
+        words += ["--ro-bind", f"/proc/{name}", f"/proc/{name}"]
+    for name in PROC_MASKED:
+        path = Path("/proc", name)
+        if path.is_dir():
+            words += ["--tmpfs", str(path), "--remount-ro", str(path)]
+        elif path.exists():
+            words += ["--ro-bind", "/dev/null", str(path)]
+    return words
+
+
+def _folders_to(path: str) -> list[str]:
+    """Make the folders above a path, so that everybody may pass: those that bubblewrap makes by itself are its own."""
+    return [word for folder in reversed(Path(path).parents[:-1]) for word in ("--dir", str(folder))]
+
+
 def _system() -> list[str]:
-    words = ["--ro-bind", "/usr", "/usr"]
+    words = ["--dir", "/etc", "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
         path = Path("/", name)
         if path.is_symlink():

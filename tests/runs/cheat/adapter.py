@@ -200,3 +200,82 @@ def find_way_to_kill_supervisor(folder, params):
             continue
         return f"may signal {pid}"
     return ""
+
+
+def find_writable_settings(folder, params):
+    """Files of /proc and /sys that open for writing, beyond those of our own processes; nothing is written."""
+    count = 0
+    for top in ("/proc/sys", "/proc/irq", "/proc/bus", "/sys"):
+        for place, _, files in os.walk(top):
+            for name in files:
+                try:
+                    os.close(os.open(os.path.join(place, name), os.O_WRONLY | os.O_NONBLOCK))
+                except OSError:
+                    continue
+                count += 1
+    return f"{count} files" if count else ""
+
+
+def find_page_cache(folder, params):
+    """Which pages of a library are in memory: two jobs could tell each other by loading them."""
+    library = next(path for path in glob.glob("/usr/lib/*/libc.so.6"))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    descriptor = os.open(library, os.O_RDONLY)
+    size = os.fstat(descriptor).st_size
+    try:
+        os.preadv(descriptor, [bytearray(1)], 0, os.RWF_NOWAIT)
+        return "reading without waiting"
+    except OSError:
+        pass
+    pages = (ctypes.c_ubyte * (size // 4096 + 1))()
+    address = libc.mmap(None, ctypes.c_size_t(size), 1, 2, descriptor, ctypes.c_long(0))
+    libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+    if libc.mincore(address, size, pages) != 0:
+        return ""
+    # Where it must not tell, the kernel says that every page is there. So drop them, and see whether it notices.
+    os.posix_fadvise(descriptor, 0, size, os.POSIX_FADV_DONTNEED)
+    libc.mincore(address, size, pages)
+    return "" if all(page & 1 for page in pages) else "pages that are not in memory"
+
+
+def find_other_groups(folder, params):
+    """Control groups of others: how many processes they have is a number that another job can set."""
+    groups = [place for place, _, files in os.walk("/sys/fs/cgroup") if "pids.current" in files]
+    text = read("/proc/self/cgroup").decode()
+    above = [line for line in text.splitlines() if line.rpartition(":")[2] not in ("/", "")]
+    return ", ".join(groups[1:] + above)
+
+
+def find_keyring(folder, params):
+    """A session keyring that others have too, or any use of keys."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    session = ctypes.c_int(-3)
+    number = libc.syscall(250, 0, session, 0) if os.uname().machine == "x86_64" else -1
+    return f"session keyring {number}" if number > 0 else ""
+
+
+def find_way_around_the_filter(folder, params):
+    """System calls that no framework needs."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if os.uname().machine != "x86_64":
+        return ""
+    calls = {"io_uring_setup": 425, "bpf": 321, "userfaultfd": 323, "perf_event_open": 298}
+    open_ones = []
+    for name, number in calls.items():
+        ctypes.set_errno(0)
+        libc.syscall(number, 0, 0, 0, 0, 0)
+        if ctypes.get_errno() not in (1, 38):
+            open_ones.append(name)
+    if libc.unshare(0x10000000) == 0:
+        open_ones.append("user namespaces")
+    return ", ".join(open_ones)
+
+
+def find_special_bits(folder, params):
+    """A file with special bits, or owned by root of the host, that is left in `out`."""
+    path = os.path.join(folder, "out", "tool")
+    with open(path, "w") as file:
+        file.write("#!/bin/sh\n")
+    os.chmod(path, 0o6755)
+    return ""
