@@ -111,7 +111,7 @@ class Attempt:
         A tree of many files is measured in many slices, because a limit on time may be due between two of them.
         """
         began = time.monotonic()
-        measure = self._measure or Measure(self.folder.out, self.folder.tmp)
+        measure = self._measure or Measure(*self.sandbox.writable)
         is_whole = measure.advance(seconds)
         self.disk_peak = max(self.disk_peak, measure.megabytes)
         self.files_peak = max(self.files_peak, measure.files)

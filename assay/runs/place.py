@@ -14,7 +14,9 @@ from assay.jobs.folder import AttemptFolder
 from assay.runs.machine import memory_share_mb
 from assay.runs.roots import VARIABLE, to_absolute, to_relative
 from assay.runs.sandbox.cgroup import sweep
+from assay.runs.sandbox.live import FOLDER, remove_abandoned
 from assay.runs.sandbox.strict import group_name
+from assay.settings import Settings
 from assay.vocabulary import Tier
 
 __all__ = ["Place", "Share", "clean_up"]
@@ -73,4 +75,5 @@ def clean_up(folder: AttemptFolder) -> None:
     """Remove what a killed supervisor left where it ran: its control group with everybody in it, and the scratch."""
     with contextlib.suppress(OSError):
         sweep(group_name(folder.path))
+    remove_abandoned(Settings.from_environment().cache / FOLDER)
     remove_tree(folder.tmp)

@@ -136,7 +136,7 @@ def _circumstances(prepared: PreparedAttempt, network: bool) -> Circumstances:
 def _hidden(task: Task, roots: Mapping[str, str]) -> tuple[str, ...]:
     """Return what must not be seen even if it lies inside an interpreter's or environment's folder."""
     request = task.request
-    cached = [str(Path(roots["cache"], name)) for name in ("tables", "resolved", "splits", "openml")]
+    cached = [str(Path(roots["cache"], name)) for name in ("tables", "resolved", "splits", "openml", "live")]
     sources = [path for path in (request.path, *request.train, *request.test) if path]
     return (roots["store"], roots["state"], *cached, *sources)
 

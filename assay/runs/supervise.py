@@ -135,6 +135,7 @@ def _follow(attempt: Attempt, streams: Streams, output: int, phases: int) -> Fac
     _, status = os.waitpid(pid, 0)
     if not attempt.stopped_for:
         left_behind = attempt.sandbox.kill()
+    attempt.sandbox.collect()
     return attempt.finish(status, output, phases, left_behind)
 
 

@@ -92,6 +92,7 @@ class Temptations:
             "_pids": [os.getpid()],
             "_tcp": self.tcp.getsockname()[1],
             "_udp": self.udp.getsockname()[1],
+            "_store_words": [str(self.source.parent / "store"), "/jobs/", "/folds/", "/attempts/"],
             "_names": ["private_source", '"fold"', "task_id", str(self.source.parent)],
         }
 

@@ -1,13 +1,14 @@
 """What every tier of enforcement offers the supervisor: a protocol and the records that go through it.
 
-A tier is used by the supervisor only, in this order: `start` once, `sample` and `processes` while the child
-lives, `kill` when a limit is passed and in any case at the end, `close` last. `kill` returns only when no process
-of the tree is left; `close` leaves neither cgroup nor mount behind and may be called twice.
+A tier is used by the supervisor only, in this order: `start` once, `sample` and `processes` while the child lives,
+`kill` when a limit is passed and in any case at the end, then `collect`, and `close` last. `kill` returns only when no
+process of the tree is left; `close` leaves neither cgroup nor mount nor folder behind and may be called twice.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from assay.vocabulary import Blindness
@@ -40,6 +41,10 @@ class Sandbox(Protocol):
     blindness: Blindness
     hard_memory: bool
 
+    @property
+    def writable(self) -> tuple[Path, Path]:
+        """Return the folders that the child writes: its output and its scratch."""
+
     def start(self, streams: Streams) -> int:
         """Start the child and return its process id."""
 
@@ -57,6 +62,9 @@ class Sandbox(Protocol):
 
     def kill(self) -> int:
         """Kill the whole tree and return how many processes were found alive."""
+
+    def collect(self) -> None:
+        """Bring the child's output to the attempt's folder; everybody is dead by then."""
 
     def close(self) -> None:
         """Remove what the tier made."""

@@ -87,6 +87,14 @@ class Plain:
         writable += device_nodes(self.launch.gpus)
         restrict(readable, writable, self.launch.network)
 
+    @property
+    def writable(self) -> tuple[Path, Path]:
+        """Return the folders of the attempt, which the child writes itself."""
+        return self.folder / "out", self.folder / "tmp"
+
+    def collect(self) -> None:
+        """Do nothing: the output is in its place already."""
+
     def sample(self) -> Sample:
         """Add up what all descendants use; shared pages are counted once when it gets close."""
         import psutil

@@ -16,6 +16,7 @@ from assay.runs.launch import Launch
 from assay.runs.sandbox.base import Sample, Streams
 from assay.runs.sandbox.cgroup import find_cgroup
 from assay.runs.sandbox.host_user import INSIDE, choose_host_user, give, make_readable, map_user
+from assay.runs.sandbox.live import Live, open_live
 from assay.runs.sandbox.seccomp import filter_program
 from assay.runs.sandbox.spawn import child_environment, spawn
 from assay.vocabulary import Blindness
@@ -60,11 +61,19 @@ class Strict:
         self.group = group
         self.user = choose_host_user() if os.geteuid() == 0 else None
         self.process: subprocess.Popen[bytes] | None = None
+        self.live: Live | None = None
+
+    @property
+    def writable(self) -> tuple[Path, Path]:
+        """Return the folders that the child writes."""
+        return self.live.writable if self.live else (self.folder / "out", self.folder / "tmp")
 
     def start(self, streams: Streams) -> int:
         """Make the group, then start bubblewrap inside it."""
         self.group.create(self.launch.memory_mb, self.launch.processes, self.launch.cores)
-        words = bubblewrap_arguments(self.launch, self.folder, streams.phases, self.group.shown())
+        self.live = open_live(self.launch, self.folder)
+        self.launch = self.live.launch
+        words = bubblewrap_arguments(self.launch, self.live.path, streams.phases, self.group.shown())
         with contextlib.ExitStack() as held:
             passed = [_in_memory(held, "seccomp", filter_program())]
             words += ["--seccomp", str(passed[0])] if filter_program() else []
@@ -72,19 +81,24 @@ class Strict:
                 words += AS_CALLER
                 self._start(streams, words, inside(self.launch), passed)
             else:
-                self._start_as(self.user, streams, words, passed, held)
+                self._start_as(self.user, self.live, streams, words, passed, held)
         assert self.process is not None
         return self.process.pid
 
     def _start_as(
-        self, user: int, streams: Streams, words: list[str], passed: list[int], held: contextlib.ExitStack
+        self,
+        user: int,
+        live: Live,
+        streams: Streams,
+        words: list[str],
+        passed: list[int],
+        held: contextlib.ExitStack,
     ) -> None:
         """Start the child as a user that nobody is; only its own folders and pipes belong to that user."""
-        give((self.folder / "out", self.folder / "tmp", streams.output, streams.phases), user)
-        code = Path(self.launch.code)
-        make_readable(
-            (code, *code.rglob("*"), self.folder / "job.json", *map(Path, self.launch.data.values()))
-        )
+        give((*live.writable, streams.output, streams.phases), user)
+        code = live.path / "code"
+        inputs = (live.path / name for name in ("job.json", *live.launch.data))
+        make_readable((code, *code.rglob("*"), *inputs))
         (blocked, ready), (info, told) = _pipe(held), _pipe(held)
         words += [*AS_ANOTHER, "--userns-block-fd", str(blocked), "--info-fd", str(told)]
         self._start(streams, words, [*BECOME, *inside(self.launch)], [*passed, blocked, told])
@@ -127,9 +141,16 @@ class Strict:
         """Kill the group; bubblewrap's first process may still be on its way out and is nobody's leftover."""
         return max(0, self.group.kill() - OWN)
 
+    def collect(self) -> None:
+        """Move the child's output to the attempt's folder."""
+        if self.live is not None:
+            self.live.collect()
+
     def close(self) -> None:
-        """Remove the group."""
+        """Remove the group and the live folder."""
         self.group.remove()
+        if self.live is not None:
+            self.live.remove()
 
 
 def _in_memory(held: contextlib.ExitStack, name: str, content: bytes) -> int:

@@ -279,3 +279,23 @@ def find_special_bits(folder, params):
         file.write("#!/bin/sh\n")
     os.chmod(path, 0o6755)
     return ""
+
+
+def find_names_in_proc(folder, params):
+    """The path of the store, the key of the job or its fold, in what /proc and /sys tell of us."""
+    files = ["mountinfo", "mounts", "mountstats", "cgroup", "cmdline", "environ", "maps", "cpuset", "numa_maps"]
+    paths = [f"/proc/{pid}/{name}" for pid in ("self", "1", str(os.getppid())) for name in files]
+    texts = []
+    for path in paths:
+        try:
+            texts.append(read(path).decode("utf-8", "replace"))
+        except OSError:
+            continue
+    for link in ("cwd", "root", "exe"):
+        try:
+            texts.append(os.readlink(f"/proc/self/{link}"))
+        except OSError:
+            continue
+    texts += [place for place, _, _ in os.walk("/sys/fs/cgroup")]
+    whole = "\n".join(texts)
+    return next((word for word in params["_store_words"] if word in whole), "")
