@@ -11,6 +11,7 @@ processes are found there.
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import time
 from collections.abc import Callable
@@ -117,7 +118,7 @@ class ExecutorTests:
     def test_two_attempts_share_no_core(self, tmp_path: Path) -> None:
         """Each has claimed its own, if there are two."""
         executor = self.make(ExecutorOptions(workers=2))
-        folders = [self._attempt(executor, tmp_path, "sleep 1", key) for key in ("aa01", "bb02")]
+        folders = [self._attempt(executor, tmp_path, "sleep 1") for _ in range(2)]
         try:
             for folder in folders:
                 executor.submit(folder, SHARE)
@@ -149,8 +150,8 @@ class ExecutorTests:
     def test_after_cancel_nobody_is_left_and_nothing_is_returned(self, tmp_path: Path) -> None:
         """Children that left their session included."""
         executor = self.make(ExecutorOptions(workers=2))
-        scripts = {"aa01": "(setsid sleep 4712.5 &); sleep 4712.5", "bb02": "sleep 4712.5"}
-        folders = [self._attempt(executor, tmp_path, script, key) for key, script in scripts.items()]
+        scripts = ("(setsid sleep 4712.5 &); sleep 4712.5", "sleep 4712.5")
+        folders = [self._attempt(executor, tmp_path, script) for script in scripts]
         try:
             executor.submit(folders[0], SHARE)
             self._wait(lambda: len(self.find_processes("sleep 4712.5")) >= 2)
@@ -177,8 +178,9 @@ class ExecutorTests:
 
     # --- how -----------------------------------------------------------------------------------------
 
-    def _attempt(self, executor: Executor, root: Path, script: str, key: str = "aa01") -> AttemptFolder:
-        """Write the attempt of a shell script, whose input lies in the store."""
+    def _attempt(self, executor: Executor, root: Path, script: str) -> AttemptFolder:
+        """Write the attempt of a shell script, whose input lies in the store; its key is one that no other test has."""
+        key = secrets.token_hex(8)
         store = StoreFolder(root / "store")
         fold, code = store.folds / "f0", store.root / "code" / "none"
         for path in (fold, code):

@@ -283,7 +283,17 @@ def find_special_bits(folder, params):
 
 def find_names_in_proc(folder, params):
     """The path of the store, the key of the job or its fold, in what /proc and /sys tell of us."""
-    files = ["mountinfo", "mounts", "mountstats", "cgroup", "cmdline", "environ", "maps", "cpuset", "numa_maps"]
+    files = [
+        "mountinfo",
+        "mounts",
+        "mountstats",
+        "cgroup",
+        "cmdline",
+        "environ",
+        "maps",
+        "cpuset",
+        "numa_maps",
+    ]
     paths = [f"/proc/{pid}/{name}" for pid in ("self", "1", str(os.getppid())) for name in files]
     texts = []
     for path in paths:
