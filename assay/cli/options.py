@@ -44,6 +44,7 @@ __all__ = [
     "Target",
     "Tasks",
     "Tier",
+    "Timing",
     "Types",
     "parse_csv_words",
     "parse_settings",
@@ -112,6 +113,14 @@ Oversubscribe = Annotated[
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Rerun failed jobs.")]
 RerunStale = Annotated[
     bool, typer.Option("--rerun-stale", help="Rerun jobs whose adapter or lock file has changed.")
+]
+Timing = Annotated[
+    str | None,
+    typer.Option(
+        "--timing",
+        metavar="TIME",
+        help="How long to time the inference of a job: 10s, or off. By default a tenth of the budget, at least 2s.",
+    ),
 ]
 NoInstall = Annotated[
     bool,

@@ -29,6 +29,7 @@ from assay.cli.options import (
     Target,
     Tasks,
     Tier,
+    Timing,
     Types,
     parse_csv_words,
     parse_settings,
@@ -115,6 +116,7 @@ class RunFlags:
     oversubscribe: Oversubscribe = False
     retry_failed: RetryFailed = False
     rerun_stale: RerunStale = False
+    timing: Timing = None
     no_install: NoInstall = False
     offline: Offline = False
 
@@ -140,7 +142,16 @@ class RunFlags:
         """Return which jobs are run."""
         from assay.runs.run import RunOptions
 
-        return RunOptions(self.oversubscribe, self.retry_failed, self.rerun_stale, not self.no_install)
+        return RunOptions(
+            self.oversubscribe, self.retry_failed, self.rerun_stale, not self.no_install, self._timing_s()
+        )
+
+    def _timing_s(self) -> float | None:
+        from assay.jobs.constraint import parse_duration
+
+        if self.timing is None:
+            return None
+        return 0.0 if self.timing == "off" else parse_duration(self.timing, "--timing")
 
 
 def check_tier(tier: str) -> None:

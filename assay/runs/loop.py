@@ -169,7 +169,8 @@ class _Loop:
             files = self.folds.files(task, job.repeat, job.fold, framework.spec.format)
         except UserError as error:
             return {"data_problem": str(error)}
-        resources = Resources(share, self.executor.place.tier, neighbours=len(self.running))
+        timing_s = self.run.options.timing_for(job.constraint.time_s)
+        resources = Resources(share, self.executor.place.tier, len(self.running), timing_s)
         prepared = PreparedAttempt(job, task, framework, files, resources)
         launch = make_launch(
             prepared, claim.folder.number, roots_here(self.store.folder.root, self.run.settings)

@@ -31,11 +31,15 @@ BATCH_SIZES = (1, 10, 100, 1_000, 10_000)
 
 @dataclass(frozen=True)
 class Resources:
-    """What an attempt is given: its share of the place, the tier there, and how many jobs run beside it."""
+    """What an attempt is given: its share of the place, the tier there, how many jobs run beside it.
+
+    `timing_s` is how long its inference may be timed.
+    """
 
     share: Share
     tier: Tier
     neighbours: int = 0
+    timing_s: float = 2.0
 
 
 def describe_job(job: Job, task: Task, spec: FrameworkSpec, resources: Resources) -> dict[str, Any]:
@@ -61,7 +65,8 @@ def describe_job(job: Job, task: Task, spec: FrameworkSpec, resources: Resources
         "memory_mb": resources.share.memory_mb,
         "seed": job.seed,
         "params": dict(job.params),
-        "batch_sizes": list(BATCH_SIZES),
+        "batch_sizes": list(BATCH_SIZES) if resources.timing_s else [],
+        "timing_s": resources.timing_s,
     }
 
 

@@ -17,6 +17,8 @@ __all__ = ["Event", "Run", "RunOptions", "missing_jobs"]
 
 Judge = Callable[[Job, AttemptFolder], Row]
 
+LEAST_TIMING_S = 2.0
+
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -27,12 +29,19 @@ class RunOptions:
         retry_failed: run failed jobs again.
         rerun_stale: run jobs again whose adapter or lock has changed.
         install: build environments that are missing; without it their jobs end as `setup` rows.
+        timing_s: how long inference may be timed after the predictions are written; 0 for not at all. By default a
+            tenth of the budget, and at least 2 s.
     """
 
     oversubscribe: bool = False
     retry_failed: bool = False
     rerun_stale: bool = False
     install: bool = True
+    timing_s: float | None = None
+
+    def timing_for(self, budget_s: float) -> float:
+        """Return how long the inference of a job with this budget may be timed."""
+        return max(LEAST_TIMING_S, budget_s / 10) if self.timing_s is None else self.timing_s
 
 
 @dataclass(frozen=True)

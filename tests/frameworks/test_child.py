@@ -363,6 +363,22 @@ def test_failure_while_timing_does_not_spoil_the_predictions(
         assert ended.report["timing"]["3"]["repeats"] == 10
 
 
+def test_timing_stops_in_time_and_says_what_it_left_out(samples, build_job, run_child, write_adapter) -> None:
+    slow = SIMPLE + "\nimport time\nlearned = predict\n\ndef predict(model, test):\n"
+    slow += "    time.sleep(0.002 * test.n_rows)\n    return learned(model, test)\n"
+    folder = build_job(samples["binary"], batch_sizes=[1, 10, 100, 1000, 10000], timing_s=1.5)
+    ended = run_child(folder, write_adapter(slow))
+    timing = ended.report["timing"]
+    assert timing["1"]["repeats"] == 10 and timing["10"]["median_s"] > 0.02 and "median_s" in timing["100"]
+    assert timing["1000"] == timing["10000"] and "longer than the time" in timing["1000"]["skipped"]
+    assert ended.report["phases"]["timing"] < 5
+
+
+def test_timing_can_be_switched_off(samples, build_job, run_child, write_adapter) -> None:
+    ended = run_child(build_job(samples["binary"], batch_sizes=[], timing_s=0), write_adapter(SIMPLE))
+    assert ended.code == 0 and ended.report["timing"] == {} and "timing" in ended.phases
+
+
 def test_predictions_and_report_are_there_before_timing_begins(
     samples, build_job, run_child, write_adapter
 ) -> None:

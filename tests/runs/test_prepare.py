@@ -24,6 +24,7 @@ from assay.runs.place import Share
 from assay.runs.prepare import PreparedAttempt, Resources, describe_job, make_launch, write_attempt
 from assay.runs.ready import keep_code, make_ready
 from assay.runs.roots import roots_here
+from assay.runs.run import RunOptions
 from assay.runs.sandbox import landlock
 from assay.runs.sandbox.plain import Plain
 from assay.runs.sandbox.strict import bubblewrap_arguments
@@ -272,3 +273,16 @@ def test_row_says_where_nothing_forbids_the_network(
     prepared = PreparedAttempt(job, task, ready, files, replace(RESOURCES, tier=tier))
     launch = make_launch(prepared, 1, place.roots)
     assert (launch.network, launch.circumstances.network) == (False, said)
+
+
+@pytest.mark.parametrize(
+    ("asked", "budget", "most"), [(None, 10, 2.0), (None, 3600, 360.0), (7.5, 10, 7.5), (0.0, 3600, 0.0)]
+)
+def test_timing_takes_a_tenth_of_the_budget_unless_something_else_is_asked(
+    task: Task, asked: float | None, budget: int, most: float
+) -> None:
+    assert RunOptions(timing_s=asked).timing_for(budget) == most
+    spec = find_framework("constant")
+    job = JobGroup(spec, task, parse_constraint("10s1c"), 0).job(task.folds[0])
+    described = describe_job(job, task, spec, replace(RESOURCES, timing_s=most))
+    assert described["timing_s"] == most and bool(described["batch_sizes"]) == (most > 0)

@@ -80,6 +80,7 @@ class JobDescription:
         self.seed: int = said["seed"]
         self.params: Dict[str, Any] = said["params"]
         self.batch_sizes: List[int] = said["batch_sizes"]
+        self.timing_s: float = said.get("timing_s", 300.0)
 
     @property
     def is_classification(self) -> bool:
