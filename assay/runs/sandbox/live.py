@@ -105,10 +105,13 @@ def _new_name(root: Path) -> tuple[Path, int]:
         lock = os.open(_lock_of(path), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.exists(_lock_of(path)):  # else somebody took it for abandoned before it was locked
-                return path, lock
-        except BlockingIOError:
-            pass
+        except BlockingIOError:  # somebody takes it for abandoned at this moment
+            os.close(lock)
+            continue
+        except OSError:  # a file system without locks: nobody can take it for abandoned there either
+            return path, lock
+        if os.path.exists(_lock_of(path)):  # else somebody took it for abandoned before it was locked
+            return path, lock
         os.close(lock)
 
 
