@@ -7,12 +7,14 @@ fold 1. What is read is the same channel before anything is written.
 import ctypes
 import glob
 import os
+import threading
 import time
 
 import numpy as np
 from assay_contract import Prediction
 
 ROWS, PAGE, APART = 2000, 4096, 8
+EVERY_S, SLOT_S = 20, 0.006
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
@@ -22,10 +24,18 @@ def fit(train, budget, params):
     bits = np.full(ROWS, -1)
     bits[train.arrays[0].astype(int)] = train.y
     read, write = CHANNELS[params["_channel"]]
-    found = read()
-    write(bits)
+    is_sender = bits[0] >= 0  # the first row is in the training rows of one of the two
+    if params["_channel"] == "groups":  # at the same time: one speaks, the other listens
+        found = nothing()
+        if is_sender:
+            write(bits)
+        else:
+            found = read()
+    else:
+        found = read()
+        write(bits)
     train.report(models_count=1, found=int((found >= 0).sum()))
-    return found if (found >= 0).any() else read() if params["_channel"] == "groups" else found
+    return found
 
 
 def predict(model, test):
@@ -45,7 +55,9 @@ def nothing():
 
 def library():
     """Return a file of the system that every job sees, and that nothing else here reads: the largest."""
-    files = [path for path in glob.glob("/usr/lib/*/*.so*") if os.path.isfile(path) and not os.path.islink(path)]
+    files = [
+        path for path in glob.glob("/usr/lib/*/*.so*") if os.path.isfile(path) and not os.path.islink(path)
+    ]
     return max(files, key=lambda path: (os.path.getsize(path), path))
 
 
@@ -114,52 +126,41 @@ def counters():
     return [place for place in found if not any(place.endswith(name) and name != "/" for name in own)]
 
 
+def slots():
+    """Yield the rows, each at its own moment: clocks are the same for all jobs of a machine."""
+    begin = (int(time.time()) // EVERY_S + 1) * EVERY_S
+    for row in range(ROWS):
+        moment = begin + row * SLOT_S
+        yield row, moment
+        time.sleep(max(0.0, moment + SLOT_S - time.time()))
+
+
 def read_groups():
-    """Listen to the number of processes of every other group for some seconds, one bit in 2 ms."""
-    others = counters()[1:]
-    found = nothing()
-    if not others:
-        return found
-    ends = time.monotonic() + 8
-    seen = {place: [] for place in others}
-    while time.monotonic() < ends:
-        for place in others:
+    """Listen to the number of threads of every other group, in the middle of each row's moment."""
+    others = counters()
+    seen = np.full((len(others), ROWS), -1)
+    for row, moment in slots():
+        time.sleep(max(0.0, moment + SLOT_S / 2 - time.time()))
+        for at, place in enumerate(others):
             try:
-                seen[place].append(int(text_of(os.path.join(place, "pids.current"))))
+                seen[at, row] = int(text_of(os.path.join(place, "pids.current")))
             except (OSError, ValueError):
                 continue
-        time.sleep(0.001)
-    best = max(seen.values(), key=lambda values: len(set(values)), default=[])
-    if len(set(best)) > 3:
-        steps = np.array_split(np.array(best), ROWS)
-        middle = np.median(best)
-        found = np.array([int(np.mean(step) > middle) if len(step) else -1 for step in steps])
-    return found
+    varied = [values for values in seen if len(set(values[values >= 0])) > 1]
+    if not varied:
+        return nothing()
+    best = max(varied, key=lambda values: np.std(values[values >= 0]))
+    return np.where(best < 0, -1, (best > np.median(best[best >= 0])).astype(int))
 
 
 def write_groups(bits):
-    """Be many processes for a one, and few for a zero."""
-    ends = time.monotonic() + 8
-    children = []
-    for bit in bits:
-        if time.monotonic() > ends:
-            break
-        if bit == 1 and not children:
-            for _ in range(8):
-                pid = os.fork()
-                if pid == 0:
-                    time.sleep(20)
-                    os._exit(0)
-                children.append(pid)
-        elif bit != 1 and children:
-            for pid in children:
-                os.kill(pid, 9)
-                os.waitpid(pid, 0)
-            children = []
-        time.sleep(0.002)
-    for pid in children:
-        os.kill(pid, 9)
-        os.waitpid(pid, 0)
+    """Have some threads more while it is the turn of a row whose label is one."""
+    for row, moment in slots():
+        if bits[row] == 1:
+            for _ in range(6):
+                threading.Thread(
+                    target=time.sleep, args=(max(0.0, moment + SLOT_S * 0.8 - time.time()),)
+                ).start()
 
 
 CHANNELS = {
