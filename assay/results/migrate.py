@@ -15,7 +15,8 @@ from assay.jobs.packed_row import columns_written, is_packed
 from assay.jobs.row import SCHEMA, Row
 from assay.results.judge import Judgement, judge
 from assay.store.locks import hold_store
-from assay.store.store import Store, explained, read_row
+from assay.store.problems import explained
+from assay.store.store import Store, read_row
 from assay.typing import JsonObject
 
 __all__ = ["Migrated", "migrate"]

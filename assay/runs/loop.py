@@ -28,7 +28,8 @@ from assay.runs.roots import roots_here
 from assay.runs.run import Event, Run, missing_jobs
 from assay.runs.sandbox.spawn import unreadable
 from assay.store.locks import hold_attempt
-from assay.store.store import Claim, check_there, explained
+from assay.store.problems import check_there, explained
+from assay.store.store import Claim
 
 __all__ = ["run_plan"]
 

@@ -26,7 +26,8 @@ from assay.jobs.folder import AttemptFolder, JobFolder
 from assay.jobs.packed_row import PACKED_ATTEMPT
 from assay.jobs.row import Row
 from assay.store.locks import hold_store, is_held
-from assay.store.store import Store, explained
+from assay.store.problems import explained
+from assay.store.store import Store
 from assay.typing import JsonObject
 
 __all__ = [

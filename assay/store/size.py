@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from assay.errors import StoreError
+from assay.store.problems import explained
 from assay.store.prune import ALL_RULES, JobWithRow, disk_space, find_removals
-from assay.store.store import Store, explained
+from assay.store.store import Store
 from assay.typing import JsonObject
 
 __all__ = ["StoreSize", "measure_store"]

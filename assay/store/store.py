@@ -7,7 +7,6 @@ holders, so a claim without a holder is free again, whatever was killed.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -24,9 +23,10 @@ from assay.jobs.packed_row import PACKED_ATTEMPT, columns_written, pack_row, row
 from assay.jobs.row import Row
 from assay.memory import no_collection
 from assay.store.locks import hold_claim, is_held, unheld
+from assay.store.problems import check_there, explained
 from assay.store.schema import connect
 
-__all__ = ["Claim", "State", "Store", "check_there", "explained", "read_row"]
+__all__ = ["Claim", "State", "Store", "read_row"]
 
 FORMAT = 1
 OURS = ("folds", "truth", "tasks", "jobs", "code", "index.sqlite", "assay-store.json", ".assay-store.json.")
@@ -308,50 +308,3 @@ def _other_format(folder: StoreFolder, found: object) -> StoreError:
         f"The store {folder.root} has format {str(found)[:40]}, but this version reads format {FORMAT}. Restore "
         f"{folder.format.name}."
     )
-
-
-@contextlib.contextmanager
-def explained(root: Path) -> Iterator[None]:
-    """Turn a full disk, a read-only folder, a broken index and a store that is gone into one sentence each."""
-    try:
-        yield
-    except (
-        sqlite3.DatabaseError,
-        UnicodeDecodeError,
-    ) as error:  # a value that should be text may be any bytes
-        text = " ".join(str(error).split())[:300]  # it may quote a damaged schema, over several lines
-        if not root.exists():
-            raise _gone(root) from error
-        if "locked" in text:
-            raise StoreError(f"The index of {root} was busy for too long: {text}. Run it again.") from error
-        if "readonly" in text or "unable to open" in text:
-            raise StoreError(f"The store {root} cannot be written: {text}. Check its permissions.") from error
-        if "full" in text or "disk I/O" in text:
-            raise StoreError(
-                f"The disk of the store {root} is full or failing: {text}. Free space, run again."
-            ) from error
-        raise StoreError(f"The index of {root} is damaged: {text}. Run `assay store rebuild`.") from error
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StoreError(
-                f"The disk of the store {root} is full. Free space and run the same command again."
-            ) from error
-        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-            raise StoreError(
-                f"The store {root} cannot be written: {error.strerror}. Check its permissions."
-            ) from error
-        if not root.exists():
-            raise _gone(root) from error
-        if str(error.filename or "").startswith(str(root)):
-            raise StoreError(f"{error.filename} cannot be used: {error.strerror}.") from error
-        raise
-
-
-def check_there(folder: StoreFolder) -> None:
-    """Raise StoreError if the store was moved or removed since it was opened."""
-    if not folder.format.exists():
-        raise _gone(folder.root)
-
-
-def _gone(root: Path) -> StoreError:
-    return StoreError(f"The store {root} is gone: it was moved or removed during the run.")

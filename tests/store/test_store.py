@@ -23,7 +23,8 @@ from assay.jobs.constraint import parse_constraint
 from assay.jobs.job import Job
 from assay.jobs.row import Row
 from assay.store.locks import is_held
-from assay.store.store import Claim, State, Store, explained
+from assay.store.problems import explained
+from assay.store.store import Claim, State, Store
 
 FORK = multiprocessing.get_context("fork")
 LIMIT = parse_constraint("30s1c")

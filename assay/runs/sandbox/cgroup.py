@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
+
+from assay.runs.sandbox.group_files import (
+    cpu_list,
+    kill_by_list,
+    make_group,
+    read_number,
+    read_pids,
+    read_table,
+    remove_groups,
+    write,
+)
 
 __all__ = ["ROOT", "Cgroup", "CgroupV1", "CgroupV2", "find_cgroup", "sweep"]
 
@@ -20,7 +29,6 @@ ROOT = Path("/sys/fs/cgroup")
 PARENT = "assay"
 V1_NEEDED = ("memory", "pids", "cpuset", "cpuacct")
 V1_SHOWN = "cpu"
-KILL_SECONDS = 5.0
 
 
 class Cgroup(Protocol):
@@ -69,76 +77,6 @@ def find_cgroup(name: str, root: Path = ROOT) -> Cgroup | None:
     return None
 
 
-def _write(path: Path, value: object) -> None:
-    with open(path, "w", encoding="ascii") as file:
-        file.write(str(value))
-
-
-def _number(path: Path) -> int:
-    return int(path.read_text(encoding="ascii").split()[0])
-
-
-def _table(path: Path) -> dict[str, int]:
-    """Read a file of "name number" lines."""
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except FileNotFoundError:
-        return {}
-    return {
-        words[0]: int(words[1]) for words in map(str.split, lines) if len(words) == 2 and words[1].isdigit()
-    }
-
-
-def _cpu_list(cores: Iterable[int]) -> str:
-    return ",".join(str(core) for core in sorted(cores))
-
-
-def _remove(folders: Iterable[Path]) -> None:
-    """Remove groups and then their parents; a busy group is tried again for a moment."""
-    for folder in folders:
-        for _ in range(50):
-            try:
-                folder.rmdir()
-            except FileNotFoundError:
-                break
-            except OSError:
-                time.sleep(0.02)
-            else:
-                break
-        with contextlib.suppress(OSError):  # another attempt's group is still in it
-            folder.parent.rmdir()
-
-
-def _make(folder: Path) -> None:
-    """Make a group below our parent group, which a neighbour may remove at the same moment."""
-    for _ in range(20):
-        try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir()
-            return
-        except FileNotFoundError:
-            continue
-    folder.mkdir()
-
-
-def _kill_by_list(folder: Path, alive: list[int]) -> None:
-    """Kill what `cgroup.procs` lists until it lists nothing."""
-    deadline = time.monotonic() + KILL_SECONDS
-    while alive and time.monotonic() < deadline:
-        for pid in alive:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.005)
-        alive = _pids(folder)
-
-
-def _pids(folder: Path) -> list[int]:
-    try:
-        return [int(line) for line in (folder / "cgroup.procs").read_text(encoding="ascii").split()]
-    except (FileNotFoundError, OSError):
-        return []
-
-
 def _own_path(root: Path, controller: str) -> Path:
     """Return our own group in a version 1 hierarchy, so that limits set around us go on to hold."""
     try:
@@ -168,67 +106,67 @@ class CgroupV1:
     def create(self, memory_mb: int, processes: int, cores: Sequence[int]) -> None:
         """Make the folders and write the limits."""
         for folder in self.folders.values():
-            _make(folder)
+            make_group(folder)
         if self.unified is not None:
             try:
-                _make(self.unified)
+                make_group(self.unified)
             except OSError:
                 self.unified = None
         limit = memory_mb * 2**20
-        _write(self.folders["memory"] / "memory.limit_in_bytes", limit)
+        write(self.folders["memory"] / "memory.limit_in_bytes", limit)
         swap = self.folders["memory"] / "memory.memsw.limit_in_bytes"
         if swap.exists():
-            _write(swap, limit)
-        _write(self.folders["pids"] / "pids.max", processes)
+            write(swap, limit)
+        write(self.folders["pids"] / "pids.max", processes)
         own = self.folders["cpuset"]
         for folder in (own.parent, own):
             above = folder.parent
             if not (folder / "cpuset.mems").read_text(encoding="ascii").strip():
-                _write(folder / "cpuset.mems", (above / "cpuset.mems").read_text(encoding="ascii").strip())
+                write(folder / "cpuset.mems", (above / "cpuset.mems").read_text(encoding="ascii").strip())
             if not (folder / "cpuset.cpus").read_text(encoding="ascii").strip():
-                _write(folder / "cpuset.cpus", (above / "cpuset.cpus").read_text(encoding="ascii").strip())
-        _write(own / "cpuset.cpus", _cpu_list(cores))
+                write(folder / "cpuset.cpus", (above / "cpuset.cpus").read_text(encoding="ascii").strip())
+        write(own / "cpuset.cpus", cpu_list(cores))
 
     def join(self, pid: int) -> None:
         """Put a process into every hierarchy."""
         for folder in (*self.folders.values(), self.unified):
             if folder is not None:
-                _write(folder / "cgroup.procs", pid)
+                write(folder / "cgroup.procs", pid)
 
     def pids(self) -> list[int]:
         """Return the processes in the group."""
-        return _pids(self.folders["pids"])
+        return read_pids(self.folders["pids"])
 
     def memory_mb(self) -> float:
         """Return anonymous and shared memory."""
-        stat = _table(self.folders["memory"] / "memory.stat")
+        stat = read_table(self.folders["memory"] / "memory.stat")
         return (stat.get("total_rss", 0) + stat.get("total_shmem", stat.get("shmem", 0))) / 2**20
 
     def peak_mb(self) -> float | None:
         """Return the peak with page cache."""
-        return _number(self.folders["memory"] / "memory.max_usage_in_bytes") / 2**20
+        return read_number(self.folders["memory"] / "memory.max_usage_in_bytes") / 2**20
 
     def oom_kills(self) -> int:
         """Return the kernel's count."""
-        return _table(self.folders["memory"] / "memory.oom_control").get("oom_kill", 0)
+        return read_table(self.folders["memory"] / "memory.oom_control").get("oom_kill", 0)
 
     def process_limit_hits(self) -> int:
         """Return how often a fork was refused."""
-        return _table(self.folders["pids"] / "pids.events").get("max", 0)
+        return read_table(self.folders["pids"] / "pids.events").get("max", 0)
 
     def cpu_s(self) -> float:
         """Return CPU seconds."""
-        return _number(self.folders["cpuacct"] / "cpuacct.usage") / 1e9
+        return read_number(self.folders["cpuacct"] / "cpuacct.usage") / 1e9
 
     def kill(self) -> int:
         """Stop forking, then kill everybody."""
         alive = self.pids()
         with contextlib.suppress(OSError):
-            _write(self.folders["pids"] / "pids.max", 0)
+            write(self.folders["pids"] / "pids.max", 0)
         if self.unified is not None:
             with contextlib.suppress(OSError):
-                _write(self.unified / "cgroup.kill", 1)
-        _kill_by_list(self.folders["pids"], alive)
+                write(self.unified / "cgroup.kill", 1)
+        kill_by_list(self.folders["pids"], alive)
         return len(alive)
 
     def shown(self) -> dict[Path, str]:
@@ -238,7 +176,7 @@ class CgroupV1:
 
     def remove(self) -> None:
         """Remove the folders."""
-        _remove(folder for folder in (*self.folders.values(), self.unified) if folder is not None)
+        remove_groups(folder for folder in (*self.folders.values(), self.unified) if folder is not None)
 
 
 class CgroupV2:
@@ -253,51 +191,51 @@ class CgroupV2:
         """Make the folder, hand the controllers down and write the limits."""
         self.folder.parent.mkdir(exist_ok=True)
         for folder in (self.base, self.folder.parent):
-            _write(folder / "cgroup.subtree_control", "+memory +pids +cpuset +cpu")
-        _make(self.folder)
-        _write(self.folder / "memory.max", memory_mb * 2**20)
+            write(folder / "cgroup.subtree_control", "+memory +pids +cpuset +cpu")
+        make_group(self.folder)
+        write(self.folder / "memory.max", memory_mb * 2**20)
         swap = self.folder / "memory.swap.max"
         if swap.exists():
-            _write(swap, 0)
-        _write(self.folder / "pids.max", processes)
-        _write(self.folder / "cpuset.cpus", _cpu_list(cores))
+            write(swap, 0)
+        write(self.folder / "pids.max", processes)
+        write(self.folder / "cpuset.cpus", cpu_list(cores))
 
     def join(self, pid: int) -> None:
         """Put a process into the group."""
-        _write(self.folder / "cgroup.procs", pid)
+        write(self.folder / "cgroup.procs", pid)
 
     def pids(self) -> list[int]:
         """Return the processes in the group."""
-        return _pids(self.folder)
+        return read_pids(self.folder)
 
     def memory_mb(self) -> float:
         """Return anonymous and shared memory."""
-        stat = _table(self.folder / "memory.stat")
+        stat = read_table(self.folder / "memory.stat")
         return (stat.get("anon", 0) + stat.get("shmem", 0)) / 2**20
 
     def peak_mb(self) -> float | None:
         """Return the peak with page cache; kernels before 5.19 keep none."""
         path = self.folder / "memory.peak"
-        return _number(path) / 2**20 if path.exists() else None
+        return read_number(path) / 2**20 if path.exists() else None
 
     def oom_kills(self) -> int:
         """Return the kernel's count."""
-        return _table(self.folder / "memory.events").get("oom_kill", 0)
+        return read_table(self.folder / "memory.events").get("oom_kill", 0)
 
     def process_limit_hits(self) -> int:
         """Return how often a fork was refused."""
-        return _table(self.folder / "pids.events").get("max", 0)
+        return read_table(self.folder / "pids.events").get("max", 0)
 
     def cpu_s(self) -> float:
         """Return CPU seconds."""
-        return _table(self.folder / "cpu.stat").get("usage_usec", 0) / 1e6
+        return read_table(self.folder / "cpu.stat").get("usage_usec", 0) / 1e6
 
     def kill(self) -> int:
         """Kill everybody at once."""
         alive = self.pids()
         with contextlib.suppress(OSError):  # kernels before 5.14 have no cgroup.kill
-            _write(self.folder / "cgroup.kill", 1)
-        _kill_by_list(self.folder, alive)
+            write(self.folder / "cgroup.kill", 1)
+        kill_by_list(self.folder, alive)
         return len(alive)
 
     def shown(self) -> dict[Path, str]:
@@ -306,7 +244,7 @@ class CgroupV2:
 
     def remove(self) -> None:
         """Remove the folder."""
-        _remove([self.folder])
+        remove_groups([self.folder])
 
 
 def sweep(name: str, root: Path = ROOT) -> None:
