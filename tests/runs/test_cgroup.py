@@ -121,7 +121,7 @@ def v1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CgroupV1:
         (folder / "cpuset.cpus").write_text("0-7" if folder == tmp_path / "cpuset" else "")
     # The kernel fills a new folder; here it stands there before, so making it must not fail.
     monkeypatch.setattr(
-        "assay.runs.sandbox.cgroup._make", lambda folder: folder.mkdir(parents=True, exist_ok=True)
+        "assay.runs.sandbox.cgroup.make_group", lambda folder: folder.mkdir(parents=True, exist_ok=True)
     )
     group.create(256, 50, [2, 1])
     return group
