@@ -19,7 +19,7 @@ from assay.errors import StoreError
 from assay.files import read_json, remove_tree, write_json
 from assay.jobs.folder import AttemptFolder, StoreFolder
 from assay.jobs.job import Job
-from assay.jobs.packed_row import PACKED_ATTEMPT, columns_written, pack_row, row_unpacker
+from assay.jobs.packed_row import PACKED_ATTEMPT, columns_written, pack_row, unpack_rows
 from assay.jobs.row import Row
 from assay.memory import no_collection
 from assay.store.locks import hold_claim, is_held, unheld
@@ -204,15 +204,10 @@ class Store:
 
         A job that runs again (retry, stale) keeps its row until it has a new one.
         """
-        unpack, rows = row_unpacker(), []
         with explained(self.folder.root), no_collection():
             try:
-                for key, text in self._db.execute("SELECT key, row FROM jobs WHERE row IS NOT NULL"):
-                    row = unpack(text)
-                    if row.key != key:
-                        raise ValueError
-                    rows.append(row)
-            except (ValueError, TypeError):
+                rows = unpack_rows(self._db.execute("SELECT key, row FROM jobs WHERE row IS NOT NULL"))
+            except (ValueError, TypeError, AttributeError):  # the latter two: a value that is not text
                 damaged = (f"{key}, {problem}" for key, row, problem in self.check_rows() if row is None)
                 raise self._damaged(f"in the row of {next(damaged, 'a job')}") from None
             return sorted(rows, key=attrgetter("task", "repeat", "fold", "framework", "key"))

@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.jobs.packed_row import PACKED_ATTEMPT, columns_written, is_packed, pack_row, row_unpacker
+from assay.jobs.packed_row import (
+    PACKED_ATTEMPT,
+    columns_written,
+    is_packed,
+    pack_row,
+    unpack_row,
+    unpack_rows,
+)
 from assay.jobs.row import SCHEMA, Row
 
 NAMED = json.loads((Path(__file__).parents[2] / "benchmarks" / "row.json").read_text())
@@ -25,13 +32,13 @@ ROW = replace(
 
 def test_a_row_is_the_same_after_it_was_packed() -> None:
     text = pack_row(ROW)
-    assert is_packed(text) and row_unpacker()(text) == ROW
+    assert is_packed(text) and unpack_row(text) == ROW
     assert columns_written(text) == json.loads(json.dumps(ROW.to_json()))
     assert len(text) < 0.7 * len(json.dumps(ROW.to_json()))
 
 
 def test_an_unpacked_row_is_like_any_other() -> None:
-    row = row_unpacker()(pack_row(ROW))
+    row = unpack_row(pack_row(ROW))
     assert replace(row, message="x").message == "x" and row.notes == ROW.notes
     assert list(row.__dict__) == [field.name for field in fields(Row)]
     with pytest.raises(AttributeError):
@@ -41,7 +48,7 @@ def test_an_unpacked_row_is_like_any_other() -> None:
 def test_rows_of_an_index_that_an_earlier_version_wrote_have_names() -> None:
     older = {name: value for name, value in ROW.to_json().items() if name not in ("schema", "phases", "host")}
     text = json.dumps(older)
-    assert not is_packed(text) and row_unpacker()(text) == replace(ROW, phases={}, host="")
+    assert not is_packed(text) and unpack_row(text) == replace(ROW, phases={}, host="")
 
 
 def test_sql_finds_the_attempt_in_both_forms() -> None:
@@ -72,7 +79,7 @@ def test_what_is_not_a_row_is_a_value_error(text: object, problem: str) -> None:
         Row.from_json(columns_written(text))
     if isinstance(text, str):
         with pytest.raises(ValueError):
-            row_unpacker()(text)
+            unpack_row(text)
 
 
 def test_values_are_checked_in_packed_rows_too() -> None:
@@ -84,4 +91,11 @@ def test_values_are_checked_in_packed_rows_too() -> None:
     ):  # fmt: skip
         damaged = [wrong if column == name else value for column, value in zip(names, values, strict=True)]
         with pytest.raises(ValueError):
-            row_unpacker()(json.dumps(damaged, separators=(",", ":")))
+            unpack_row(json.dumps(damaged, separators=(",", ":")))
+
+
+def test_a_row_under_another_key_is_refused() -> None:
+    text = pack_row(ROW)
+    assert unpack_rows([("abc", text), (None, text)]) == [ROW, ROW]
+    with pytest.raises(ValueError, match="the key is 'abc'"):
+        unpack_rows([("abd", text)])
