@@ -8,9 +8,11 @@ nobody has, a new one for each attempt where the machine has room.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
+import select
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,6 +26,7 @@ INSIDE = 1000
 FIRST, COUNT = 1_900_000_000, 2**24
 # Where the machine is itself a container that has 65536 users: between its own users and nobody.
 FEW_FIRST, FEW_COUNT = 60_600, 4_000
+ANSWER_S = 60.0  # how long bubblewrap may take to make its namespaces
 SPECIAL = stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX
 
 
@@ -46,7 +49,11 @@ def map_user(info: int, ready: int, user: int) -> None:
             become root again, because it has no capabilities when it starts.
     """
     text = b""
-    while b"}" not in text and (part := os.read(info, 4096)):
+    while b"}" not in text:
+        if not select.select([info], [], [], ANSWER_S)[0]:
+            raise OSError(errno.ETIMEDOUT, f"bubblewrap did not answer within {ANSWER_S:g} s")
+        if not (part := os.read(info, 4096)):
+            break
         text += part
     if b"}" in text:  # else bubblewrap ended, and its exit code tells
         process = json.loads(text)["child-pid"]

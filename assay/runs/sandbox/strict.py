@@ -81,30 +81,28 @@ class Strict:
                 words += AS_CALLER
                 self._start(streams, words, inside(self.launch), passed)
             else:
-                self._start_as(self.user, self.live, streams, words, passed, held)
+                self._start_as(self.user, self.live, streams, words, passed)
         assert self.process is not None
         return self.process.pid
 
-    def _start_as(
-        self,
-        user: int,
-        live: Live,
-        streams: Streams,
-        words: list[str],
-        passed: list[int],
-        held: contextlib.ExitStack,
-    ) -> None:
+    def _start_as(self, user: int, live: Live, streams: Streams, words: list[str], passed: list[int]) -> None:
         """Start the child as a user that nobody is; only its own folders and pipes belong to that user."""
         give((*live.writable, streams.output, streams.phases), user)
         code = live.path / "code"
         inputs = (live.path / name for name in ("job.json", *live.launch.data))
         make_readable((code, *code.rglob("*"), *inputs))
-        (blocked, ready), (info, told) = _pipe(held), _pipe(held)
+        (blocked, ready), (info, told) = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
         words += [*AS_ANOTHER, "--userns-block-fd", str(blocked), "--info-fd", str(told)]
-        self._start(streams, words, [*BECOME, *inside(self.launch)], [*passed, blocked, told])
-        os.close(told)
-        os.close(blocked)
-        map_user(info, ready, user)
+        try:
+            try:
+                self._start(streams, words, [*BECOME, *inside(self.launch)], [*passed, blocked, told])
+            finally:  # else we would wait for ourselves
+                os.close(told)
+                os.close(blocked)
+            map_user(info, ready, user)
+        finally:
+            os.close(info)
+            os.close(ready)
 
     def _start(self, streams: Streams, words: list[str], argv: list[str], passed: list[int]) -> None:
         with contextlib.ExitStack() as held:
@@ -160,18 +158,6 @@ def _in_memory(held: contextlib.ExitStack, name: str, content: bytes) -> int:
     os.write(descriptor, content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
-
-
-def _pipe(held: contextlib.ExitStack) -> tuple[int, int]:
-    ends = os.pipe2(os.O_CLOEXEC)
-    for end in ends:
-        held.callback(_close, end)
-    return ends
-
-
-def _close(descriptor: int) -> None:
-    with contextlib.suppress(OSError):  # closed already
-        os.close(descriptor)
 
 
 def inside(launch: Launch) -> list[str]:
