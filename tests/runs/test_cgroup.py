@@ -148,3 +148,16 @@ def test_v1_reads_what_the_kernel_counts(v1: CgroupV1, tmp_path: Path) -> None:
     (memory / "memory.max_usage_in_bytes").write_text(str(256 * 2**20))
     (tmp_path / "cpuacct/assay/job-001/cpuacct.usage").write_text("1500000000\n")
     assert (v1.memory_mb(), v1.oom_kills(), v1.peak_mb(), v1.cpu_s()) == (128.0, 4, 256.0, 1.5)
+
+
+def test_a_child_sees_cpu_and_cpuacct_also_where_they_are_one_folder(tmp_path: Path) -> None:
+    for name in ("memory", "pids", "cpuset", "cpu,cpuacct"):
+        (tmp_path / name).mkdir()
+    for name in ("cpu", "cpuacct"):
+        (tmp_path / name).symlink_to("cpu,cpuacct")
+    shown = CgroupV1("job", tmp_path).shown()
+    assert {place.rpartition("/")[2] for place in shown} == {"memory", "pids", "cpuset", "cpuacct", "cpu"}
+    assert shown["/sys/fs/cgroup/cpu"] == shown["/sys/fs/cgroup/cpuacct"]
+    (tmp_path / "cpu").unlink()
+    (tmp_path / "cpu").mkdir()
+    assert "cpu" in CgroupV1("job", tmp_path).folders, "a controller of its own has a group of its own"

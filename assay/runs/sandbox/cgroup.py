@@ -61,8 +61,8 @@ class Cgroup(Protocol):
     def kill(self) -> int:
         """Kill all processes of the group; return how many there were."""
 
-    def shown(self) -> dict[Path, str]:
-        """Return what a child may see of control groups, which is its own only: folders, and where it sees them."""
+    def shown(self) -> dict[str, Path]:
+        """Return what a child may see of control groups, which is its own only: folders by where it sees them."""
 
     def remove(self) -> None:
         """Remove the group, which must be empty; again and again is fine."""
@@ -169,10 +169,10 @@ class CgroupV1:
         kill_by_list(self.folders["pids"], alive)
         return len(alive)
 
-    def shown(self) -> dict[Path, str]:
+    def shown(self) -> dict[str, Path]:
         """Return the folder of each controller, where runtimes look for it."""
         every = {**self.folders, **self._also}
-        return {folder: f"{ROOT}/{controller}" for controller, folder in every.items()}
+        return {f"{ROOT}/{controller}": folder for controller, folder in every.items()}
 
     def remove(self) -> None:
         """Remove the folders."""
@@ -238,9 +238,9 @@ class CgroupV2:
         kill_by_list(self.folder, alive)
         return len(alive)
 
-    def shown(self) -> dict[Path, str]:
+    def shown(self) -> dict[str, Path]:
         """Return the folder, which is the root of what the child sees."""
-        return {self.folder: str(ROOT)}
+        return {str(ROOT): self.folder}
 
     def remove(self) -> None:
         """Remove the folder."""

@@ -166,11 +166,11 @@ def inside(launch: Launch) -> list[str]:
 
 
 def bubblewrap_arguments(
-    launch: Launch, folder: Path, phases: int, groups: Mapping[Path, str] | None = None
+    launch: Launch, folder: Path, phases: int, groups: Mapping[str, Path] | None = None
 ) -> list[str]:
     """Return the allow-list and the namespaces, as words for `bwrap --args`.
 
-    `groups` are the control groups that the child sees, by their folders: its own, and no other job's.
+    `groups` are the control groups that the child sees, by where it sees them: its own, and no other job's.
     """
     words = [*NAMESPACES, "--hostname", "assay", "--die-with-parent", "--new-session", "--clearenv"]
     if not launch.network:
@@ -185,7 +185,7 @@ def bubblewrap_arguments(
         words += ["--dev-bind", str(node), str(node)]
     words += [*_folders_to("/sys/devices/system"), *_folders_to("/sys/fs/cgroup/any")]
     words += ["--ro-bind-try", "/sys/devices/system", "/sys/devices/system"]
-    for group, place in (groups or {}).items():
+    for place, group in (groups or {}).items():
         words += ["--ro-bind", str(group), place]
     # /tmp before what is readable: an interpreter or environment may lie below it.
     words += ["--bind", str(folder / "tmp"), "/tmp"]
