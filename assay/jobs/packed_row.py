@@ -17,7 +17,7 @@ from assay.jobs.row import SCHEMA, Row, row_columns, row_reader
 if TYPE_CHECKING:
     from assay.typing import JsonObject
 
-__all__ = ["PACKED_ATTEMPT", "columns_written", "is_packed", "pack_row", "unpack_row", "unpack_rows"]
+__all__ = ["PACKED_ATTEMPT", "columns_written", "is_packed", "pack_row", "unpack_rows"]
 
 BEGINS = f"[{SCHEMA},"
 FIRST_PACKED = 2  # the first schema whose rows are packed
@@ -41,13 +41,7 @@ def packed_names(schema: int) -> tuple[str, ...]:
     return tuple(name for name, column in row_columns() if column.since <= schema)
 
 
-def unpack_row(text: str) -> Row:
-    """Make a row from its text in the index; what it raises is a ValueError, whose message may be long."""
-    (row,) = unpack_rows([(None, text)])
-    return row
-
-
-def unpack_rows(pairs: Iterable[tuple[str | None, str]]) -> list[Row]:
+def unpack_rows(pairs: Iterable[tuple[str, str]]) -> list[Row]:
     """Make rows from their keys and their texts in the index; ValueError for a text that is damaged or of another key.
 
     `columns_written` and `Row.from_json` name the column that is wrong.
@@ -63,7 +57,7 @@ def unpack_rows(pairs: Iterable[tuple[str | None, str]]) -> list[Row]:
             row.__post_init__()
         else:
             row = with_names(text) if text.startswith("{") else Row.from_json(columns_written(text))
-        if row.key != key and key is not None:
+        if row.key != key:
             raise ValueError(f"the key is {row.key[:40]!r}")
         rows.append(row)
     return rows

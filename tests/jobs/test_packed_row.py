@@ -14,7 +14,6 @@ from assay.jobs.packed_row import (
     columns_written,
     is_packed,
     pack_row,
-    unpack_row,
     unpack_rows,
 )
 from assay.jobs.row import SCHEMA, Row
@@ -28,6 +27,11 @@ ROW = replace(
     scores={"logloss": 0.1 + 0.2, "auc": None},
     higher_is_better={"logloss": False, "auc": True},
 )
+
+
+def unpack_row(text: str) -> Row:
+    (row,) = unpack_rows([(ROW.key, text)])
+    return row
 
 
 def test_a_row_is_the_same_after_it_was_packed() -> None:
@@ -96,6 +100,6 @@ def test_values_are_checked_in_packed_rows_too() -> None:
 
 def test_a_row_under_another_key_is_refused() -> None:
     text = pack_row(ROW)
-    assert unpack_rows([("abc", text), (None, text)]) == [ROW, ROW]
+    assert unpack_rows([("abc", text), ("abc", text)]) == [ROW, ROW]
     with pytest.raises(ValueError, match="the key is 'abc'"):
         unpack_rows([("abd", text)])
