@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.structure import Measure, measure
+from benchmarks.structure import measure
 
 pytestmark = pytest.mark.checkout
 
 
-@pytest.mark.parametrize("figure", measure(), ids=lambda figure: figure.name)
-def test_the_target_is_met(figure: Measure) -> None:
-    assert figure.is_met, str(figure)
+def test_the_targets_are_met() -> None:
+    missed = [str(figure) for figure in measure() if not figure.is_met]  # not at import: a wheel has no checkout
+    assert not missed, "\n".join(missed)
