@@ -97,5 +97,9 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
         )
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-    _check_schema(connection, path)
+    try:
+        _check_schema(connection, path)
+    except BaseException:
+        connection.close()
+        raise
     return connection

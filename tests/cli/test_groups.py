@@ -42,7 +42,7 @@ def test_fields_are_options_where_the_record_stands() -> None:
 def test_a_command_can_be_called_with_some_of_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     command(word="a", name="b")
     assert capsys.readouterr().out == f"a {More('b', 1)} False\n"
-    with pytest.raises(TypeError, match="missing a required argument: 'word'"):
+    with pytest.raises(TypeError, match=r"missing a required.* argument: 'word'"):
         command()
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         command(word="a", colour="red")

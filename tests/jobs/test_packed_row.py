@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -56,10 +57,10 @@ def test_rows_of_an_index_that_an_earlier_version_wrote_have_names() -> None:
 
 
 def test_sql_finds_the_attempt_in_both_forms() -> None:
-    db = sqlite3.connect(":memory:")
     row = replace(ROW, attempt=7)
-    for text in (pack_row(row), json.dumps(row.to_json())):
-        assert db.execute(f"SELECT {PACKED_ATTEMPT} FROM (SELECT ? AS row)", (text,)).fetchone() == (7,)
+    with closing(sqlite3.connect(":memory:")) as db:
+        for text in (pack_row(row), json.dumps(row.to_json())):
+            assert db.execute(f"SELECT {PACKED_ATTEMPT} FROM (SELECT ? AS row)", (text,)).fetchone() == (7,)
 
 
 @pytest.mark.parametrize(
