@@ -261,7 +261,11 @@ beside: the seconds `fit` took, or how it failed. What was not run is not said t
 
 **Version** is part of every job's key: a number of Assay's, or that of the package the framework is thin over.
 **Role** `constant` is what failed folds count as. **Stops by** `count` promises the same predictions for the same
-seed; what stops by `time` depends on the machine.
+seed; what stops by `time` depends on the machine. **Start** `warm` means that jobs are forked from a process that has
+imported the framework, where the machine allows it ([warm and cold starts](../trust.md#warm-and-cold-starts)). The
+others start cold:
+
+{cold}
 
 ## Out-of-fold predictions
 
@@ -294,7 +298,7 @@ def frameworks() -> dict[str, str]:
     from assay.frameworks.locks import set_names
 
     rows: dict[str, list[tuple[str, ...]]] = {"assay": [], "own": [], "none": []}
-    params = []
+    params, cold = [], []
     for name in find.builtin_names():
         said = _toml(find.HERE / name)
         found = find.find_framework(name)
@@ -302,17 +306,21 @@ def frameworks() -> dict[str, str]:
         version = f"that of {own['version_of']}" if "version_of" in own else own.get("version", "0")
         what = said.get("description", "")
         mark = {"marked": " †", "excluded": " ††"}.get(found.meta_learning, "")
-        row = (f"`{name}`{mark}", version, found.role, found.stops_by, ", ".join(found.types), what)
+        start = "cold" if found.cold or found.command else "warm"
+        row = (f"`{name}`{mark}", version, found.role, found.stops_by, start, ", ".join(found.types), what)
+        reason = found.cold or ("it is a program of its own, not a Python adapter" if found.command else "")
+        cold += [(f"`{name}`", reason)] if reason else []
         rows[found.environment].append(row)
         for key, value in found.params.items():
             params.append((f"`{name}`", f"`{key}`", f"`{value}`"))
-    head = ("name", "version", "role", "stops by", "types", "description")
+    head = ("name", "version", "role", "stops by", "start", "types", "description")
     text = FRAMEWORKS.format(
         note=_note("frameworks"),
         **{environment: _table(head, found) for environment, found in rows.items()},
         sets=", ".join(f"`{name}`" for name in set_names()),
         **_checks(),
         oof=_oof(),
+        cold=_table(("framework", "why"), cold),
         params=_table(("framework", "parameter", "default"), params),
     )
     return {"reference/frameworks.md": text}

@@ -71,7 +71,7 @@ def test_the_command_prints_the_leaderboard_that_is_shown(ran: dict[str, Ran]) -
         _, _, _, done, _, *scores = words(line)
         assert done == "2/2"
         assert all(0 < float(score) < 0.5 for score in scores)
-    assert re.match(r"trust: tier \w+ · blindness \w+ · contended \d of 4 · start cold$", printed[3])
+    assert re.match(r"trust: tier \w+ · blindness \w+ · contended \d of 4 · start (warm|cold)$", printed[3])
     assert printed[-1] == shown[-1]
 
 

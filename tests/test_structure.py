@@ -10,5 +10,7 @@ pytestmark = pytest.mark.checkout
 
 
 def test_the_targets_are_met() -> None:
-    missed = [str(figure) for figure in measure() if not figure.is_met]  # not at import: a wheel has no checkout
+    missed = [
+        str(figure) for figure in measure() if not figure.is_met
+    ]  # not at import: a wheel has no checkout
     assert not missed, "\n".join(missed)

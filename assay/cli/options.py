@@ -122,6 +122,14 @@ Timing = Annotated[
         help="How long to time the inference of a job: 10s, or off. By default a tenth of the budget, at least 2s.",
     ),
 ]
+Start = Annotated[
+    str,
+    typer.Option(
+        "--start",
+        metavar="START",
+        help="How jobs start: auto (forked from a process that has imported the framework, where possible) or cold.",
+    ),
+]
 NoInstall = Annotated[
     bool,
     typer.Option(

@@ -26,6 +26,7 @@ from assay.cli.options import (
     RetryFailed,
     Seed,
     Set,
+    Start,
     Target,
     Tasks,
     Tier,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["RunFlags", "TaskFilter", "TaskOptions", "check_tier"]
 
 TIERS = ("auto", "strict", "landlock", "plain")
+STARTS = ("auto", "cold")
 TYPES = ("binary", "multiclass", "regression")
 
 
@@ -117,6 +119,7 @@ class RunFlags:
     retry_failed: RetryFailed = False
     rerun_stale: RerunStale = False
     timing: Timing = None
+    start: Start = "auto"
     no_install: NoInstall = False
     offline: Offline = False
 
@@ -142,8 +145,15 @@ class RunFlags:
         """Return which jobs are run."""
         from assay.runs.run import RunOptions
 
+        if self.start not in STARTS:
+            raise ConfigError(f"--start {self.start}: choose one of {', '.join(STARTS)}.")
         return RunOptions(
-            self.oversubscribe, self.retry_failed, self.rerun_stale, not self.no_install, self._timing_s()
+            oversubscribe=self.oversubscribe,
+            retry_failed=self.retry_failed,
+            rerun_stale=self.rerun_stale,
+            install=not self.no_install,
+            timing_s=self._timing_s(),
+            start=self.start,  # type: ignore[arg-type]  # checked above
         )
 
     def _timing_s(self) -> float | None:

@@ -66,6 +66,7 @@ class FrameworkSpec:
         meta_learning: `marked` if it was meta-trained on public data sets, which may be the very ones it is
             tested on; `excluded` if none of them can be kept out, so that it is not ranked by default.
         no_oof: why it leaves no out-of-fold predictions of its models; empty if it does.
+        cold: why its jobs must not be forked from a process that has imported its libraries; empty if they may be.
         space: the parameters that a search may set; None if it declares none.
     """
 
@@ -94,6 +95,7 @@ class FrameworkSpec:
     environ: Mapping[str, str] = field(default_factory=dict)
     meta_learning: str = ""
     no_oof: str = ""
+    cold: str = ""
     space: Space | None = None
 
     def __post_init__(self) -> None:

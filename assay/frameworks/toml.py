@@ -62,6 +62,7 @@ class FrameworkFile(VersionKeys):
     environ: dict[str, str] = {}
     meta_learning: Literal["", "marked", "excluded"] = ""
     no_oof: str = ""
+    cold: str = ""
     versions: dict[str, VersionKeys] = {}
     params: dict[str, object] = {}
     space: dict[str, object] = {}
@@ -189,6 +190,7 @@ def _spec(file: FrameworkFile, folder: Path, path: Path, version: str, unlocked:
         environ=file.environ,
         meta_learning=file.meta_learning,
         no_oof=file.no_oof,
+        cold=file.cold,
         space=_space(file, path),
     )
 
@@ -276,7 +278,7 @@ def _extend(
     """Return `base` with what the extending file says itself; its params are merged over the base's."""
     changes: dict[str, Any] = {"name": file.name, "extends": file.extends, "home": folder}
     for key in ("description", "role", "stops_by", "network", "loopback", "format", "project", "python", "environment",
-                "programs", "environ", "meta_learning", "no_oof"):  # fmt: skip
+                "programs", "environ", "meta_learning", "no_oof", "cold"):  # fmt: skip
         if key in given:
             changes[key] = getattr(file, key)
     if "types" in given:

@@ -44,6 +44,7 @@ class Circumstances:
         lock_digest: of the list of packages in the framework's environment.
         fold_digest: of the training rows and test features.
         start: `cold` in a process of its own, `warm` forked from a nursery; empty if nothing was started.
+        cold_reason: why it was not forked from a nursery; empty if it was.
         network: whether it could use the network.
         machine: None if nothing was started.
         cores, gpus: the cores that it used, and the UUIDs of its GPUs.
@@ -60,6 +61,7 @@ class Circumstances:
     lock_digest: str = ""
     fold_digest: str = ""
     start: Start | Literal[""] = ""
+    cold_reason: str = ""
     network: bool = False
     machine: Machine | None = None
     cores: tuple[int, ...] = ()

@@ -12,7 +12,7 @@ from assay.vocabulary import Blindness, Role, Start, Status, TaskType, Tier
 
 __all__ = ["SCHEMA", "Row", "RowColumn", "row_columns", "row_reader", "row_schema"]
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,9 @@ class Row:
     start: Annotated[
         Start | Literal[""], RowColumn("`cold`: in a fresh process; `warm`: forked from a nursery", True)
     ]
+    cold_reason: Annotated[
+        str, RowColumn("why it was not forked from a nursery; empty if it was", since=3)
+    ] = ""
     contended: Annotated[bool, RowColumn("whether other work on the machine may have slowed it down", True)]
     neighbours: Annotated[int, RowColumn("jobs of the same run beside it")] = 0
     host: Annotated[str, RowColumn("the machine")] = ""

@@ -251,6 +251,7 @@ def make_row(job: Job, folder: AttemptFolder, facts: Facts, judged: ScoredAttemp
         blindness=facts.blindness,
         network=circumstances.network,
         start=circumstances.start,
+        cold_reason=circumstances.cold_reason,
         contended=circumstances.is_contended,
         neighbours=circumstances.neighbours,
         host=circumstances.machine.host if circumstances.machine else "",

@@ -13,8 +13,7 @@ from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts
 from assay.runs.launch import Launch
 from assay.runs.log import CutLog
-from assay.runs.sandbox.base import Sandbox
-from assay.runs.sandbox.choose import make_sandbox
+from assay.runs.sandbox.base import Ended, Sandbox
 from assay.runs.watch import MemoryTrace, PhaseClock
 
 __all__ = ["Attempt"]
@@ -29,10 +28,10 @@ LAST_MEASURE_S = 60.0
 class Attempt:
     """One supervised child, from start to facts."""
 
-    def __init__(self, folder: AttemptFolder, launch: Launch) -> None:
+    def __init__(self, folder: AttemptFolder, launch: Launch, sandbox: Sandbox) -> None:
         self.folder = folder
         self.launch = launch
-        self.sandbox: Sandbox = make_sandbox(launch, folder.path)
+        self.sandbox = sandbox
         self.clock = PhaseClock(launch.limits_s)
         self.memory = MemoryTrace()
         self.log = CutLog(folder.log)
@@ -126,7 +125,7 @@ class Attempt:
         took, self._measured_s = self._measured_s, 0.0
         return max(0.5, 10 * took)
 
-    def finish(self, exit_status: int, output: int, phases: int, left_behind: int) -> Facts:
+    def finish(self, ended: Ended, output: int, phases: int, left_behind: int) -> Facts:
         """Collect the facts after everybody is dead."""
         self._read_phases(phases)
         while data := _read(output):
@@ -137,15 +136,14 @@ class Attempt:
             self._measure = None  # now that nobody writes any more, from the beginning
             self._measure_disk(LAST_MEASURE_S)
         report, problem = _read_report(self.folder.out / "report.json")
-        code, signal_number = _meaning(exit_status, through_bubblewrap=self.launch.tier == "strict")
         return Facts(
             enforcement=self.launch.tier,
             blindness=self.sandbox.blindness,
             phase=self.clock.phase,
             phases=dict(self.clock.seconds),
             wall_s=sum(self.clock.seconds.values()),
-            exit_code=code,
-            signal=signal_number,
+            exit_code=ended.code,
+            signal=ended.signal,
             stopped_for=self.stopped_for,
             oom_kills=self.sandbox.oom_kills(),
             memory_limit_mb=self.launch.memory_mb,
@@ -163,14 +161,14 @@ class Attempt:
             log_cut=self.log.is_cut,
             report=report,
             report_problem=problem,
-            setup_problem=self._setup_problem(code, signal_number),
+            setup_problem=self._setup_problem(ended),
         )
 
-    def _setup_problem(self, code: int | None, signal_number: int | None) -> str:
+    def _setup_problem(self, ended: Ended) -> str:
         """Tell a sandbox that did not come up from a framework that failed."""
         if self.launch.tier != "strict" or self.clock.phase != "start" or self.stopped_for:
             return ""
-        if code == 0 or signal_number is not None:
+        if ended.code == 0 or ended.signal is not None:
             return ""
         if self.clock.has_started:  # the child ran, so that whatever it printed is its own
             return ""
@@ -193,11 +191,3 @@ def _read_report(path: Path) -> tuple[dict[str, Any], str]:
     if report.value is not None:
         return report.value, ""
     return {}, "" if report.is_missing else f"report.json {report.problem}"
-
-
-def _meaning(status: int, through_bubblewrap: bool) -> tuple[int | None, int | None]:
-    """Return (exit code, signal) of a wait status; bubblewrap passes a signal on as 128 + n."""
-    if os.WIFSIGNALED(status):
-        return None, os.WTERMSIG(status)
-    code = os.waitstatus_to_exitcode(status)
-    return (code, code - 128) if through_bubblewrap and 128 < code < 160 else (code, None)

@@ -34,6 +34,7 @@ class Launch:
         n_cores: how many cores it may use, claimed by the supervisor; not claimed with `cores_shared`.
         n_gpus: how many GPUs it may use, claimed by the supervisor; no other is visible to it.
         cores, gpus: which ones these are, where they are given already.
+        cold_reason: why it must not be forked from a nursery; empty if it may be.
         roots: the named folders as whoever wrote the file has them; never the store, which the file lies in.
     """
 
@@ -58,6 +59,7 @@ class Launch:
     processes: int = 1024
     files: int = 1_000_000
     cores_shared: bool = False
+    cold_reason: str = ""
     circumstances: Circumstances = field(default_factory=Circumstances)
     roots: Mapping[str, str] = field(default_factory=dict)
 

@@ -171,7 +171,8 @@ class _Loop:
         except UserError as error:
             return {"data_problem": str(error)}
         timing_s = self.run.options.timing_for(job.constraint.time_s)
-        resources = Resources(share, self.executor.place.tier, len(self.running), timing_s)
+        cold_reason = self.run.options.cold_reason
+        resources = Resources(share, self.executor.place.tier, len(self.running), timing_s, cold_reason)
         prepared = PreparedAttempt(job, task, framework, files, resources)
         launch = make_launch(
             prepared, claim.folder.number, roots_here(self.store.folder.root, self.run.settings)

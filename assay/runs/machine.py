@@ -14,10 +14,11 @@ from assay.errors import ConfigError
 from assay.jobs.circumstances import Machine
 from assay.jobs.constraint import Constraint
 from assay.runs.gpus import find_gpus
+from assay.runs.sandbox.bubblewrap import AS_CALLER, SETPRIV
 from assay.runs.sandbox.cgroup import ROOT, find_cgroup
+from assay.runs.sandbox.description import NAMESPACES
 from assay.runs.sandbox.host_user import choose_host_user
 from assay.runs.sandbox.landlock import abi
-from assay.runs.sandbox.strict import AS_CALLER, BECOME, NAMESPACES
 from assay.vocabulary import Tier
 
 __all__ = [
@@ -118,9 +119,19 @@ def strict_problem() -> str:
         group.remove()
     if os.geteuid() == 0 and choose_host_user() is None:
         return "root has no other user here to run jobs as (see /proc/self/uid_map)"
-    if os.geteuid() == 0 and not os.access(BECOME[0], os.X_OK):
-        return f"there is no {BECOME[0]}, with which root runs jobs as another user"
-    words = ["bwrap", *NAMESPACES, *AS_CALLER, "--unshare-net", "--ro-bind", "/", "/", "true"]
+    if os.geteuid() == 0 and not os.access(SETPRIV, os.X_OK):
+        return f"there is no {SETPRIV}, with which root runs jobs as another user"
+    words = [
+        "bwrap",
+        *NAMESPACES,
+        *AS_CALLER,
+        "--disable-userns",
+        "--unshare-net",
+        "--ro-bind",
+        "/",
+        "/",
+        "true",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=30)
     return "" if done.returncode == 0 else f"bubblewrap does not work here: {done.stderr.strip()}"
 

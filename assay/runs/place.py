@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -13,13 +15,14 @@ from assay.jobs.constraint import Constraint
 from assay.jobs.folder import AttemptFolder
 from assay.runs.machine import memory_share_mb
 from assay.runs.roots import VARIABLE, to_absolute, to_relative
-from assay.runs.sandbox.cgroup import sweep
+from assay.runs.sandbox.cgroup import group_names, sweep
 from assay.runs.sandbox.live import FOLDER, remove_abandoned
+from assay.runs.sandbox.nursery import GROUP
 from assay.runs.sandbox.strict import group_name
 from assay.settings import Settings
 from assay.vocabulary import Tier
 
-__all__ = ["Place", "Share", "clean_up"]
+__all__ = ["Place", "Share", "clean_up", "clean_up_nurseries"]
 
 
 @dataclass(frozen=True)
@@ -77,3 +80,14 @@ def clean_up(folder: AttemptFolder) -> None:
         sweep(group_name(folder.path))
     remove_abandoned(Settings.from_environment().cache / FOLDER)
     remove_tree(folder.tmp)
+
+
+def clean_up_nurseries(supervisor: int | None = None) -> None:
+    """Remove the control groups of the nurseries of a supervisor that is gone; by default of all that are gone."""
+    pattern = re.compile(rf"{GROUP}-(\d+)-\d+")
+    for name in group_names():
+        match = pattern.fullmatch(name)
+        if match and (int(match[1]) == supervisor if supervisor else not os.path.exists(f"/proc/{match[1]}")):
+            with contextlib.suppress(OSError):
+                sweep(name)
+    remove_abandoned(Settings.from_environment().cache / FOLDER)

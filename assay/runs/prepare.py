@@ -33,13 +33,14 @@ BATCH_SIZES = (1, 10, 100, 1_000, 10_000)
 class Resources:
     """What an attempt is given: its share of the place, the tier there, how many jobs run beside it.
 
-    `timing_s` is how long its inference may be timed.
+    `timing_s` is how long its inference may be timed; `cold_reason` why the run lets no job fork from a nursery.
     """
 
     share: Share
     tier: Tier
     neighbours: int = 0
     timing_s: float = 2.0
+    cold_reason: str = ""
 
 
 def describe_job(job: Job, task: Task, spec: FrameworkSpec, resources: Resources) -> dict[str, Any]:
@@ -119,8 +120,23 @@ def make_launch(prepared: PreparedAttempt, number: int, roots: Mapping[str, str]
         environ=environment.environ,
         network=network,
         cores_shared=resources.share.is_shared,
+        cold_reason=_cold_reason(prepared),
         circumstances=_circumstances(prepared, network or unguarded),
     ).relative_to(roots)
+
+
+def _cold_reason(prepared: PreparedAttempt) -> str:
+    """Return why a job cannot be forked from a nursery, as far as that is known beforehand."""
+    resources, spec = prepared.resources, prepared.framework.spec
+    if resources.cold_reason:
+        return resources.cold_reason
+    if resources.tier != "strict":
+        return f"the {resources.tier} tier has no nurseries"
+    if spec.command:
+        return "it is a program of its own, not a Python adapter"
+    if resources.share.gpus:
+        return "it uses a GPU, whose driver cannot be forked"
+    return spec.cold
 
 
 def _circumstances(prepared: PreparedAttempt, network: bool) -> Circumstances:
@@ -132,7 +148,6 @@ def _circumstances(prepared: PreparedAttempt, network: bool) -> Circumstances:
         fold_digest=prepared.files.digest,
         role=framework.spec.role,
         meta_learning=framework.spec.meta_learning,
-        start="cold",
         network=network,
         neighbours=prepared.resources.neighbours,
     )
@@ -147,8 +162,6 @@ def _hidden(task: Task, roots: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def write_attempt(folder: AttemptFolder, description: Mapping[str, Any], launch: Launch) -> None:
-    """Write the two files and the child's folders."""
-    folder.out.mkdir()
-    folder.tmp.mkdir()
+    """Write the two files; the child's folders are its supervisor's to make."""
     write_json(folder.job, description, durable=False)
     write_json(folder.attempt, launch.to_json(), durable=False)

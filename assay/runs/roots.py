@@ -60,12 +60,15 @@ def given_roots(environ: Mapping[str, str]) -> dict[str, str]:
 
 def to_relative(path: str, roots: Mapping[str, str]) -> str:
     """Return a path relative to the innermost of the roots that holds it, or as it is."""
-    holding = [name for name, root in roots.items() if Path(path).is_relative_to(root)]
+    # As text: this is asked a hundred times for each job.
+    holding = [
+        name for name, root in roots.items() if path == root or path.startswith(root.rstrip("/") + "/")
+    ]
     if not path or not holding:
         return path
     name = max(holding, key=lambda name: len(roots[name]))
-    below = Path(path).relative_to(roots[name]).as_posix()
-    return f"{{{name}}}" if below == "." else f"{{{name}}}/{below}"
+    below = path[len(roots[name]) :].strip("/")
+    return f"{{{name}}}/{below}" if below else f"{{{name}}}"
 
 
 def to_absolute(path: str, roots: Mapping[str, str]) -> str:

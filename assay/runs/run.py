@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job
@@ -31,6 +32,7 @@ class RunOptions:
         install: build environments that are missing; without it their jobs end as `setup` rows.
         timing_s: how long inference may be timed after the predictions are written; 0 for not at all. By default a
             tenth of the budget, and at least 2 s.
+        start: `cold` for every job in a process of its own; `auto` forks jobs from a nursery where that is possible.
     """
 
     oversubscribe: bool = False
@@ -38,6 +40,12 @@ class RunOptions:
     rerun_stale: bool = False
     install: bool = True
     timing_s: float | None = None
+    start: Literal["auto", "cold"] = "auto"
+
+    @property
+    def cold_reason(self) -> str:
+        """Return why no job may be forked from a nursery; empty if jobs may be."""
+        return "the run asked for it" if self.start == "cold" else ""
 
     def timing_for(self, budget_s: float) -> float:
         """Return how long the inference of a job with this budget may be timed."""

@@ -36,13 +36,14 @@ def shell(folder: AttemptFolder, scratch: Path, command: tuple[str, ...] = ()) -
 
     What it writes goes to `scratch`, so the attempt stays as it was. Needs bubblewrap.
     """
-    from assay.runs.sandbox.strict import AS_CALLER, bubblewrap_arguments, inside
+    from assay.runs.sandbox.bubblewrap import AS_CALLER
+    from assay.runs.sandbox.description import bubblewrap_arguments, inside
 
     launch = _launch_of(folder)
     for name in ("out", "tmp"):
         (scratch / name).mkdir(parents=True, exist_ok=True)
     (scratch / "job.json").write_bytes(read_bytes(folder.job, folder.root).get())
-    words = [*bubblewrap_arguments(launch, scratch, 2), *AS_CALLER]
+    words = [*bubblewrap_arguments(launch, scratch, 2), *AS_CALLER, "--disable-userns"]
     words = [word for word in words if word not in ("--new-session", "--die-with-parent")]
     hint = f"The job ran: {' '.join(inside(launch))}"
     argv = list(command) or ["/bin/sh", "-c", f"echo {shlex.quote(hint)}; exec /bin/sh -i"]

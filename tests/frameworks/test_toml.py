@@ -45,6 +45,7 @@ installer = "pip"
 prepare = "warm.py"
 meta_learning = "marked"
 no_oof = "It keeps none."
+cold = "It starts a JVM."
 programs = { java = "Install Java" }
 environ = { MODE = "x" }
 versions = { "1" = { python = "3.8" } }
@@ -82,6 +83,7 @@ nested = { a = [1, 2.5, "x", true] }
         ),
         meta_learning="marked",
         no_oof="It keeps none.",
+        cold="It starts a JVM.",
         programs={"java": "Install Java"},
         environ={"MODE": "x"},
         params={"depth": 3, "nested": {"a": [1, 2.5, "x", True]}},

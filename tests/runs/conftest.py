@@ -12,6 +12,8 @@ from assay.runs.sandbox.landlock import abi
 from assay.settings import Settings
 
 HERE = Path(__file__).parent
+# Every tier, and both ways into the strict one.
+WAYS = (("strict", "auto"), ("strict", "cold"), ("landlock", "auto"), ("plain", "auto"))
 
 
 def require_tier(tier: str) -> None:

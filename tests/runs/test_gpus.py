@@ -16,9 +16,9 @@ from assay.runs.launch import Launch
 from assay.runs.machine import Machine, check_possible, this_machine
 from assay.runs.place import Place, Share
 from assay.runs.run import RunOptions
-from assay.runs.sandbox import spawn, strict
+from assay.runs.sandbox import description, spawn
+from assay.runs.sandbox.description import bubblewrap_arguments
 from assay.runs.sandbox.spawn import child_environment
-from assay.runs.sandbox.strict import bubblewrap_arguments
 
 UUIDS = [f"GPU-{digit * 8}-aaaa-bbbb-cccc-{digit * 12}" for digit in "01"]
 TWO = tuple(Gpu(number, uuid, "NVIDIA T4") for number, uuid in enumerate(UUIDS))
@@ -80,7 +80,7 @@ def test_there_is_no_room_for_a_gpu_that_is_not_there() -> None:
 def test_a_job_sees_its_own_gpu_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm", "sda"):
         (tmp_path / name).touch()
-    monkeypatch.setattr(strict, "device_nodes", lambda gpus: device_nodes(gpus, tmp_path))
+    monkeypatch.setattr(description, "device_nodes", lambda gpus: device_nodes(gpus, tmp_path))
     launch = replace(LAUNCH, gpus=TWO[1:])
     words = bubblewrap_arguments(launch, tmp_path, 3)
     shown = {words[i + 1] for i, word in enumerate(words) if word == "--dev-bind"}

@@ -20,13 +20,14 @@ from assay.files import Walk, read_json, remove_tree
 from assay.frameworks.find import find_framework
 from assay.jobs.constraint import Constraint
 from assay.runs.executors.local import Local
+from assay.runs.run import RunOptions
 from assay.runs.sandbox.cgroup import ROOT
 from assay.runs.sandbox.strict import group_name
 from assay.settings import Settings
 from assay.store.store import Store
 from assay.suites.suite import Suite
 
-from .conftest import HERE, require_tier
+from .conftest import HERE, WAYS, require_tier
 
 DOCS = HERE.parent.parent / "docs" / "trust.md"
 TIGHT = Constraint(
@@ -67,12 +68,12 @@ def groups() -> set[str]:
     return {path.name for pattern in ("*/assay/*", "assay/*") for path in ROOT.glob(pattern) if path.is_dir()}
 
 
-@pytest.fixture(scope="module", params=["strict", "landlock", "plain"])
+@pytest.fixture(scope="module", params=WAYS, ids="-".join)
 def ran(
     request: pytest.FixtureRequest, settings: Settings, table: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Ran]:
     """Run every misbehaviour and a well-behaved job beside each, two at a time."""
-    tier = request.param
+    tier, start = request.param
     require_tier(tier)
     root = tmp_path_factory.mktemp(f"bad-{tier}")
     token = f"assay-daemon-{os.getpid()}-{tier}"
@@ -92,10 +93,12 @@ def ran(
         suite = Suite("bad", (TaskRequest("file", path=str(table), target="target", split=split),))
         store = Store(root / "store")
         jobs = api.plan(suite, frameworks, TIGHT, settings=settings)
-        api.run(jobs, store, Local(2, tier), settings=settings)
+        api.run(jobs, store, Local(2, tier), RunOptions(start=start), settings=settings)
         done.set()
         listener.join()
     rows = {row.framework: row for row in store.rows()}
+    expected = "warm" if (tier, start) == ("strict", "auto") else "cold"
+    assert {row.start for row in rows.values()} == {expected}, {row.cold_reason for row in rows.values()}
     yield Ran(tier, rows, store, connections, token, processes)
     store.close()
     assert remove_tree(root) == "", "pytest could not remove it"

@@ -26,8 +26,8 @@ from assay.runs.ready import keep_code, make_ready
 from assay.runs.roots import roots_here
 from assay.runs.run import RunOptions
 from assay.runs.sandbox import landlock
+from assay.runs.sandbox.description import bubblewrap_arguments
 from assay.runs.sandbox.plain import Plain
-from assay.runs.sandbox.strict import bubblewrap_arguments
 from assay.settings import Settings
 from assay.store.store import Store
 from assay.suites.suite import Suite
@@ -178,7 +178,7 @@ def test_the_attempt_is_written_without_truth(task: Task, place: Place) -> None:
     folder = place.store.job(launch.key).attempt(1)
     folder.path.mkdir(parents=True)
     write_attempt(folder, said, launch)
-    assert sorted(path.name for path in folder.path.iterdir()) == ["attempt.json", "job.json", "out", "tmp"]
+    assert sorted(path.name for path in folder.path.iterdir()) == ["attempt.json", "job.json"]
     assert read_json(folder.job).get() == said
     assert not any("truth" in path for path in (*launch.data.values(), launch.code, *launch.readable))
 

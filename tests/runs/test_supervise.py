@@ -20,9 +20,10 @@ from assay.files import read_json, write_json
 from assay.jobs.circumstances import Circumstances
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.outcome import Facts, PredictionCheck, classify
-from assay.runs.attempt import REPORT_BYTES, _meaning, _read_report
+from assay.runs.attempt import REPORT_BYTES, _read_report
 from assay.runs.launch import Launch
 from assay.runs.machine import strict_problem
+from assay.runs.sandbox.base import Ended, ended
 
 SUPERVISE = [sys.executable, "-I", "-m", "assay.runs.supervise"]
 LIMITS = {"start": 20.0, "load": 20.0, "fit": 1.0, "predict": 20.0, "timing": 20.0}
@@ -161,12 +162,12 @@ def test_braces_in_a_command_are_the_programs_own(
 
 def test_exit_codes_and_signals_are_told_apart() -> None:
     for through_bubblewrap in (True, False):
-        assert _meaning(0, through_bubblewrap) == (0, None)
-        assert _meaning(3 << 8, through_bubblewrap) == (3, None)
-        assert _meaning(signal.SIGSEGV, through_bubblewrap) == (None, signal.SIGSEGV)
-        assert _meaning(255 << 8, through_bubblewrap) == (255, None)
-    assert _meaning((128 + 11) << 8, True) == (139, 11), "bubblewrap passes a signal on as 128 + n"
-    assert _meaning((128 + 11) << 8, False) == (139, None), "elsewhere a code is a code"
+        assert ended(0, through_bubblewrap) == Ended(0)
+        assert ended(3, through_bubblewrap) == Ended(3)
+        assert ended(-signal.SIGSEGV, through_bubblewrap) == Ended(None, signal.SIGSEGV)
+        assert ended(255, through_bubblewrap) == Ended(255)
+    assert ended(128 + 11, True) == Ended(139, 11), "bubblewrap passes a signal on as 128 + n"
+    assert ended(128 + 11, False) == Ended(139), "elsewhere a code is a code"
 
 
 def test_output_phases_and_exit_are_recorded(supervise: Callable[..., Facts], folder: AttemptFolder) -> None:

@@ -1,12 +1,13 @@
 """The script that runs inside a framework's environment: load, fit, predict, write, time the inference.
 
-Started by path with `python -s`, as `child.py JOB_FOLDER ADAPTER`; nothing of Assay is importable. Split into
-`prepare` (imports only, so that a warm process can fork afterwards) and `run` (one job). The test targets are
-not here: they never leave Assay.
+Started by path with `python -s`, as `child.py JOB_FOLDER ADAPTER`, or as `child.py --nursery CONTROL STATUS ADAPTER` to
+fork one job after another; nothing of Assay is importable. Split into `prepare` (imports only) and `run` (one job). The
+test targets are not here: they never leave Assay.
 """
 
 from __future__ import annotations
 
+import atexit
 import faulthandler
 import gc
 import importlib
@@ -19,14 +20,13 @@ import time
 import traceback
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Callable, Dict, Iterable, List, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 HERE = Path(__file__).resolve().parent
 # The files beside this one are imported under names of their own; a library may have an `encode` or `tables` too.
 sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != HERE]
 BORDER = ("contract", "tables", "encode")
-TIMING_REPEATS = 10
-TIMING_SECONDS_PER_SIZE = 1.0
+JOB = Path("/job")  # where a sandbox shows the job to a process that was forked into it
 
 
 def load_module(name: str, path: Path) -> ModuleType:
@@ -48,11 +48,17 @@ def prepare(adapter: Path) -> ModuleType:
 
 def load_border() -> None:
     """Import the files beside this one as a package, and give adapters the names they import."""
-    package = ModuleType("assay_border")
-    package.__path__ = [str(HERE)]
-    sys.modules["assay_border"] = package
     for name in BORDER:
-        sys.modules["assay_" + name] = importlib.import_module("assay_border." + name)
+        sys.modules["assay_" + name] = load_border_module(name)
+
+
+def load_border_module(name: str) -> Any:
+    """Import one of the files beside this one."""
+    if getattr(sys.modules.get("assay_border"), "__path__", None) != [str(HERE)]:
+        package = ModuleType("assay_border")
+        package.__path__ = [str(HERE)]
+        sys.modules["assay_border"] = package
+    return importlib.import_module("assay_border." + name)
 
 
 def phases() -> Callable[[str], None]:
@@ -60,7 +66,11 @@ def phases() -> Callable[[str], None]:
     path = os.environ.get("ASSAY_PHASES")
     if not path:
         return lambda name: None
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    return announcer(os.open(path, os.O_WRONLY | os.O_CLOEXEC))
+
+
+def announcer(descriptor: int) -> Callable[[str], None]:
+    """Return a function that writes names of phases as lines."""
 
     def announce(name: str) -> None:
         os.write(descriptor, (name + "\n").encode())
@@ -133,7 +143,7 @@ def _work(
     contract.write_report(folder, report)
     began = clock()
     announce("timing")
-    report["timing"] = time_inference(
+    report["timing"] = load_border_module("timing").time_inference(
         lambda rows: adapter.predict(model, rows), test, job.batch_sizes, job.timing_s
     )
     done("timing")
@@ -167,61 +177,6 @@ def export(adapter: ModuleType, model: object, train: Any) -> None:
         train.report(export_problem="%s: %s" % (type(error).__name__, error))
 
 
-def time_inference(
-    predict: Callable[[Any], object], test: Any, sizes: Iterable[int], most_s: float
-) -> Dict[str, Dict[str, object]]:
-    """Time `predict` on batches of each size, after the predictions are safe, for `most_s` seconds in all.
-
-    A batch cycles through the test rows. Up to 10 repeats a size, and no further one after 1 s was spent on it. A size
-    that would not be done in time, going by how the sizes before it grew, is left out. A failure here is noted, not
-    raised.
-    """
-    out: Dict[str, Dict[str, object]] = {}
-    deadline = time.perf_counter() + most_s
-    known: List[float] = []
-    for size in sizes:
-        left = deadline - time.perf_counter()
-        if left < expected(known):
-            out[str(size)] = {"skipped": "it would have taken longer than the time for this"}
-            continue
-        try:
-            seconds = time_batches(predict, test, size, min(left, TIMING_SECONDS_PER_SIZE))
-        except Exception as error:
-            out[str(size)] = {"error": "%s: %s" % (type(error).__name__, error)}
-            continue
-        known.append(median(seconds))
-        out[str(size)] = {"median_s": known[-1], "repeats": len(seconds)}
-    return out
-
-
-def expected(known: List[float]) -> float:
-    """Return the seconds that the next size takes at least if it grows as the last one did."""
-    if len(known) < 2:
-        return known[-1] if known else 0.0
-    return known[-1] * max(1.0, known[-1] / max(known[-2], 1e-9))
-
-
-def median(seconds: List[float]) -> float:
-    """Return the median of times."""
-    ordered = sorted(seconds)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
-def time_batches(predict: Callable[[Any], object], test: Any, size: int, most_s: float) -> List[float]:
-    """Return the seconds of each repeat; there is one at least."""
-    import numpy as np
-
-    seconds: List[float] = []
-    gc.collect()
-    while not seconds or (len(seconds) < TIMING_REPEATS and sum(seconds) < most_s):
-        batch = test.take(np.arange(size) % test.n_rows)  # fresh: what it makes of the rows is timed too
-        start = time.perf_counter()
-        predict(batch)
-        seconds.append(time.perf_counter() - start)
-    return seconds
-
-
 def main() -> int:
     """Run the job folder and adapter named on the command line."""
     folder, adapter_path = Path(sys.argv[1]), Path(sys.argv[2])
@@ -241,8 +196,54 @@ def main() -> int:
     return run(folder, adapter, announce)
 
 
+def leave(code: int) -> None:
+    """End without taking the interpreter apart, which can take longer than a small job."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (
+            AttributeError,
+            OSError,
+            ValueError,
+        ):  # the framework may have closed it or put another in its place
+            pass
+    os._exit(code)
+
+
+def main_nursery() -> None:
+    """Import the adapter named on the command line, then fork one job after another from this process."""
+    import socket
+
+    control_end, status, adapter_path = int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
+    nursery = load_border_module("nursery")
+    nursery.keep_house(status)
+    control = socket.socket(fileno=control_end)
+    os.set_inheritable(control_end, False)
+    try:
+        adapter = prepare(adapter_path)
+        said = nursery.describe_self()
+    except BaseException as error:
+        control.send(json.dumps({"error": describe(error)}).encode())
+        return
+
+    def do_job(descriptor: int) -> None:
+        faulthandler.enable()
+        os.environ["ASSAY_PHASES"] = "/dev/fd/%d" % descriptor
+        sys.argv[1:] = [str(JOB), str(adapter_path)]  # as in a process of its own
+        announce = announcer(descriptor)
+        announce("start")
+        leave(run(JOB, adapter, announce))
+
+    gc.collect()
+    nursery.use_huge_pages()
+    gc.freeze()  # what is here already is never looked at again, so that its pages stay shared
+    control.send(json.dumps(said).encode())
+    nursery.serve(control, do_job)
+
+
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    sys.exit(code)
+    if sys.argv[1] == "--nursery":
+        main_nursery()
+    else:
+        leave(main())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import select
 import signal
@@ -18,7 +20,7 @@ from assay.runs.devices import count_free
 from assay.runs.executors.base import Finished
 from assay.runs.exit_codes import NOT_OURS
 from assay.runs.machine import choose_tier, this_machine
-from assay.runs.place import Place, Share, clean_up
+from assay.runs.place import Place, Share, clean_up, clean_up_nurseries
 from assay.settings import Settings
 
 __all__ = ["Local"]
@@ -26,15 +28,17 @@ __all__ = ["Local"]
 GRACE_S = 10.0
 
 
-@dataclass(frozen=True)
-class _Running:
+@dataclass
+class _Supervisor:
+    """A supervisor that stays, and what it is at work on."""
+
     process: subprocess.Popen[bytes]
-    folder: AttemptFolder
-    share: Share
+    folder: AttemptFolder | None = None
+    share: Share | None = None
 
 
 class Local:
-    """One supervisor process per attempt; what a killed one leaves behind is cleaned up.
+    """Supervisors that take one attempt after another; what a killed one leaves behind is cleaned up.
 
     `workers` bounds how many run at a time; by default as many as the machine has cores, of which every job
     claims its own. `tier` is how limits are enforced; `auto` is the best that works here.
@@ -45,7 +49,7 @@ class Local:
             raise ConfigError(f"`workers={workers}`: at least one job must run at a time.", ["workers"])
         self.workers = workers or len(os.sched_getaffinity(0))
         self._tier = tier
-        self._running: dict[int, _Running] = {}
+        self._supervisors: list[_Supervisor] = []
 
     @cached_property
     def place(self) -> Place:
@@ -58,7 +62,7 @@ class Local:
 
     def has_room(self, share: Share) -> bool:
         """Whether a worker, the memory and enough cores and GPUs are free; a first job always has its memory."""
-        running, machine = [job.share for job in self._running.values()], self.place.machine
+        running, machine = [one.share for one in self._supervisors if one.share], self.place.machine
         if len(running) >= self.workers:
             return False
         if running and sum(other.memory_mb for other in running) + share.memory_mb > machine.memory_mb:
@@ -70,48 +74,84 @@ class Local:
         return (share.is_shared or share.cores <= cores) and share.gpus <= gpus
 
     def submit(self, folder: AttemptFolder, share: Share) -> None:
-        """Start `supervise` on the folder."""
+        """Give the folder to a supervisor that is idle, or to a new one."""
+        supervisor = next((one for one in self._supervisors if one.folder is None), None)
+        if supervisor is None:
+            supervisor = self._start(folder.root.parent)
+            self._supervisors.append(supervisor)
+        supervisor.folder, supervisor.share = folder, share
+        assert supervisor.process.stdin is not None
+        # One that was killed while it was idle is found by `poll`, as if it had been killed at work.
+        with contextlib.suppress(BrokenPipeError):
+            supervisor.process.stdin.write(json.dumps(str(folder.path)).encode() + b"\n")
+            supervisor.process.stdin.flush()
+
+    def _start(self, store: Path) -> _Supervisor:
+        if not self._supervisors:
+            clean_up_nurseries()  # of supervisors that were killed together with their coordinator
         environ = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         environ.update(self.place.environ())
         process = subprocess.Popen(
-            [sys.executable, "-I", "-m", "assay.runs.supervise", str(folder.path)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            [sys.executable, "-I", "-m", "assay.runs.stay", str(store)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environ,
             start_new_session=True,  # Ctrl-C reaches us alone; we stop them in order
         )
-        self._running[os.pidfd_open(process.pid)] = _Running(process, folder, share)
+        return _Supervisor(process)
 
     def poll(self, timeout_s: float) -> list[Finished]:
         """Wait for the first to end and return all that did."""
-        if not self._running:
+        working = {_answers(one): one for one in self._supervisors if one.folder is not None}
+        if not working:
             return []
         poller = select.poll()
-        for pidfd in self._running:
-            poller.register(pidfd, select.POLLIN)
-        return [self._collect(pidfd) for pidfd, _ in poller.poll(timeout_s * 1000)]
+        for descriptor in working:
+            poller.register(descriptor, select.POLLIN)
+        return [self._collect(working[descriptor]) for descriptor, _ in poller.poll(timeout_s * 1000)]
 
-    def _collect(self, pidfd: int) -> Finished:
-        ended = self._running.pop(pidfd)
-        os.close(pidfd)
-        _, errors = ended.process.communicate()
-        code = ended.process.returncode
-        if (
-            not ended.folder.is_complete and code != NOT_OURS
-        ):  # what another supervisor uses is not ours to remove
-            clean_up(ended.folder)
+    def _collect(self, supervisor: _Supervisor) -> Finished:
+        assert supervisor.folder is not None and supervisor.process.stdout is not None
+        folder = supervisor.folder
+        answer = supervisor.process.stdout.readline()
+        supervisor.folder = supervisor.share = None
+        if answer.endswith(b"\n"):
+            answered = json.loads(answer)
+            finished = Finished(folder, answered["exit_code"], answered["message"])
+        else:
+            finished = Finished(folder, *self._bury(supervisor))
+        # What another supervisor uses is not ours to remove.
+        if not folder.is_complete and finished.exit_code != NOT_OURS:
+            clean_up(folder)
+        return finished
+
+    def _bury(self, supervisor: _Supervisor) -> tuple[int, str]:
+        """Forget a supervisor that has ended; return its exit code and the last line that it printed."""
+        self._supervisors.remove(supervisor)
+        with contextlib.suppress(BrokenPipeError):
+            supervisor.process.stdin.close()  # type: ignore[union-attr]
+        supervisor.process.stdin = None
+        _, errors = supervisor.process.communicate()
+        clean_up_nurseries(supervisor.process.pid)
         lines = errors.decode("utf-8", "replace").strip().splitlines()
-        return Finished(ended.folder, code, lines[-1] if lines else "")
+        return supervisor.process.returncode, lines[-1] if lines else ""
 
     def cancel(self) -> None:
         """Ask all supervisors to end, then make sure."""
-        for running in self._running.values():
-            running.process.send_signal(signal.SIGTERM)
+        for supervisor in self._supervisors:
+            supervisor.process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + GRACE_S
-        while self._running and time.monotonic() < deadline:
-            self.poll(0.1)
-        for running in self._running.values():
-            running.process.kill()
-        while self._running:
-            self.poll(1.0)
+        while any(one.process.poll() is None for one in self._supervisors) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        for supervisor in list(self._supervisors):
+            supervisor.process.kill()
+            folder = supervisor.folder
+            self._bury(supervisor)
+            if folder is not None and not folder.is_complete:
+                clean_up(folder)
+
+
+def _answers(supervisor: _Supervisor) -> int:
+    assert supervisor.process.stdout is not None
+    return supervisor.process.stdout.fileno()

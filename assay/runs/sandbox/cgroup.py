@@ -23,7 +23,7 @@ from assay.runs.sandbox.group_files import (
     write,
 )
 
-__all__ = ["ROOT", "Cgroup", "CgroupV1", "CgroupV2", "find_cgroup", "sweep"]
+__all__ = ["ROOT", "Cgroup", "CgroupV1", "CgroupV2", "find_cgroup", "group_names", "sweep"]
 
 ROOT = Path("/sys/fs/cgroup")
 PARENT = "assay"
@@ -64,6 +64,9 @@ class Cgroup(Protocol):
     def shown(self) -> dict[str, Path]:
         """Return what a child may see of control groups, which is its own only: folders by where it sees them."""
 
+    def file_systems(self) -> dict[str, tuple[str, str]]:
+        """Return how a process in its own namespace of groups mounts the same: file system and options by place."""
+
     def remove(self) -> None:
         """Remove the group, which must be empty; again and again is fine."""
 
@@ -89,6 +92,16 @@ def _own_path(root: Path, controller: str) -> Path:
         if root == ROOT and controller in names.split(",") and own.is_dir():
             return own
     return root / controller
+
+
+def _hierarchies() -> dict[str, str]:
+    """Return the controllers that share a hierarchy of version 1, as the kernel writes them, by each of them."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return {}
+    together = [line.split(":", 2)[1] for line in lines]
+    return {name: names for names in together for name in names.split(",")}
 
 
 class CgroupV1:
@@ -174,6 +187,12 @@ class CgroupV1:
         every = {**self.folders, **self._also}
         return {f"{ROOT}/{controller}": folder for controller, folder in every.items()}
 
+    def file_systems(self) -> dict[str, tuple[str, str]]:
+        """Return a mount of version 1 for each controller, with those that share its hierarchy."""
+        together = _hierarchies()
+        names = (*self.folders, *self._also)
+        return {f"{ROOT}/{name}": ("cgroup", together.get(name, name)) for name in names}
+
     def remove(self) -> None:
         """Remove the folders."""
         remove_groups(folder for folder in (*self.folders.values(), self.unified) if folder is not None)
@@ -242,6 +261,10 @@ class CgroupV2:
         """Return the folder, which is the root of what the child sees."""
         return {str(ROOT): self.folder}
 
+    def file_systems(self) -> dict[str, tuple[str, str]]:
+        """Return the one hierarchy."""
+        return {str(ROOT): ("cgroup2", "")}
+
     def remove(self) -> None:
         """Remove the folder."""
         remove_groups([self.folder])
@@ -253,3 +276,12 @@ def sweep(name: str, root: Path = ROOT) -> None:
     if group is not None:
         group.kill()
         group.remove()
+
+
+def group_names(root: Path = ROOT) -> list[str]:
+    """Return the names of all groups of ours that there are now."""
+    group = find_cgroup("any", root)
+    if group is None:
+        return []
+    (parent, *_) = {folder.parent for folder in group.shown().values()}
+    return sorted(entry.name for entry in parent.iterdir() if entry.is_dir()) if parent.is_dir() else []

@@ -80,12 +80,13 @@ def make_group(folder: Path) -> None:
 
 def kill_by_list(folder: Path, alive: list[int]) -> None:
     """Kill what `cgroup.procs` lists until it lists nothing."""
-    deadline = time.monotonic() + KILL_SECONDS
+    deadline, pause_s = time.monotonic() + KILL_SECONDS, 0.001
     while alive and time.monotonic() < deadline:
         for pid in alive:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.005)
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, 0.01)
         alive = read_pids(folder)
 
 

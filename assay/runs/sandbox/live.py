@@ -20,7 +20,7 @@ from pathlib import Path
 from assay.files import copy_tree, remove_tree
 from assay.runs.launch import Launch
 
-__all__ = ["FOLDER", "Live", "open_live", "remove_abandoned"]
+__all__ = ["FOLDER", "Live", "Slot", "fill", "open_live", "open_slot", "remove_abandoned"]
 
 FOLDER = "live"  # in the cache, which holds the environments that a job sees anyway
 
@@ -63,18 +63,78 @@ class Live:
 
 def open_live(launch: Launch, attempt: Path) -> Live:
     """Make the live folder of an attempt; the launch of what is returned has its paths there."""
+    path, lock = _new_folder(launch)
+    for folder in (path / "out", path / "tmp", path / "code"):
+        folder.mkdir()
+    fill(path, launch, attempt)
+    _link_tree(Path(launch.code), path / "code")
+    data = {name: str(path / name) for name in launch.data}
+    return Live(path, attempt, replace(launch, code=str(path / "code"), data=data), lock)
+
+
+def fill(path: Path, launch: Launch, attempt: Path) -> None:
+    """Lay a job's inputs into a folder."""
+    _link(attempt / "job.json", path / "job.json")
+    for name, source in launch.data.items():
+        _link(Path(source), path / name)
+
+
+@dataclass
+class Slot:
+    """The live folder of a nursery: its code, its log, and the place in which its jobs are laid out one by one."""
+
+    path: Path
+    lock: int
+
+    @property
+    def place(self) -> Path:
+        """Return the folder that the nursery's sandbox shows; it is empty while the nursery runs."""
+        return self.path / "slot"
+
+    def open(self, launch: Launch, attempt: Path) -> Live:
+        """Make the folders of a job, without its data."""
+        self.clear()
+        for name in ("in", "in/out", "out", "tmp"):
+            (self.place / name).mkdir(exist_ok=True)
+        return Live(self.place, attempt, launch, -1)
+
+    def clear(self) -> None:
+        """Remove what the last job left.
+
+        Root keeps the folders that it alone can write, which is faster than to make them again.
+        """
+        is_ours = os.geteuid() == 0
+        for entry in os.scandir(self.place):
+            if entry.name != "in" or not is_ours:
+                remove_tree(Path(entry.path))
+        if is_ours and (self.place / "in").exists():
+            for entry in os.scandir(self.place / "in"):
+                if entry.name != "out":
+                    os.unlink(entry.path)
+
+    def remove(self) -> None:
+        """Remove the whole folder."""
+        remove_tree(self.path)
+        _lock_of(self.path).unlink(missing_ok=True)
+        os.close(self.lock)
+
+
+def open_slot(launch: Launch) -> Slot:
+    """Make the live folder of a nursery that runs the code of this launch."""
+    path, lock = _new_folder(launch)
+    for folder in (path / "code", path / "slot"):
+        folder.mkdir()
+    _link_tree(Path(launch.code), path / "code")
+    return Slot(path, lock)
+
+
+def _new_folder(launch: Launch) -> tuple[Path, int]:
     root = Path(launch.roots.get("cache") or tempfile.gettempdir()) / FOLDER
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     remove_abandoned(root)
     path, lock = _new_name(root)
-    for folder in (path, path / "out", path / "tmp", path / "code"):
-        folder.mkdir()
-    shutil.copyfile(attempt / "job.json", path / "job.json")
-    for name, source in launch.data.items():
-        _link(Path(source), path / name)
-    _link_tree(Path(launch.code), path / "code")
-    data = {name: str(path / name) for name in launch.data}
-    return Live(path, attempt, replace(launch, code=str(path / "code"), data=data), lock)
+    path.mkdir()
+    return path, lock
 
 
 def _link(source: Path, target: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.runs.gpus import device_nodes
 from assay.runs.launch import Launch
-from assay.runs.sandbox.base import Sample, Streams
+from assay.runs.sandbox.base import Ended, Sample, Streams, ended
 from assay.runs.sandbox.short import remove_short_path, short_path
 from assay.runs.sandbox.spawn import child_environment, drop_capabilities, spawn
 from assay.vocabulary import Blindness
@@ -52,6 +52,8 @@ class Plain:
 
     def start(self, streams: Streams) -> int:
         """Lay the fold's files into the folder and start the child there."""
+        for folder in self.writable:
+            folder.mkdir(exist_ok=True)
         for name, path in self.launch.data.items():
             local_file = self.folder / name
             local_file.unlink(missing_ok=True)
@@ -74,8 +76,8 @@ class Plain:
             self._restrict_files()
 
     def _restrict_files(self) -> None:
+        from assay.runs.sandbox.description import ETC
         from assay.runs.sandbox.landlock import restrict
-        from assay.runs.sandbox.strict import ETC
 
         etc = [path for pattern in ETC for path in Path("/etc").glob(pattern)]
         inputs = [Path(path) for path in self.launch.data.values()]
@@ -91,6 +93,11 @@ class Plain:
     def writable(self) -> tuple[Path, Path]:
         """Return the folders of the attempt, which the child writes itself."""
         return self.folder / "out", self.folder / "tmp"
+
+    def wait(self) -> Ended:
+        """Return how the child ended."""
+        assert self.process is not None
+        return ended(self.process.wait())
 
     def collect(self) -> None:
         """Do nothing: the output is in its place already."""

@@ -35,6 +35,7 @@ REFUSED: Mapping[str, tuple[int, int, int]] = {
     "swapon": (167, 224, EPERM), "swapoff": (168, 225, EPERM), "acct": (163, 89, EPERM),
     "quotactl": (179, 60, EPERM), "quotactl_fd": (443, 443, EPERM),
 }  # fmt: skip
+TO_ENTER = ("unshare", "mount")
 CLONE = {"x86_64": 56, "aarch64": 220}
 NEW_NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 READ_OR_WRITE = {"x86_64": (327, 328), "aarch64": (286, 287)}  # preadv2, pwritev2
@@ -47,13 +48,17 @@ _NUMBER, _ARCHITECTURE = 0, 4
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 
 
-def filter_program(machine: str = "") -> bytes:
-    """Return the program for this machine, as `bwrap --seccomp` and `seccomp(2)` take it; empty where there is none."""
+def filter_program(machine: str = "", to_enter: bool = False) -> bytes:
+    """Return the program for this machine, as `bwrap --seccomp` and `seccomp(2)` take it; empty where there is none.
+
+    `to_enter`: without the calls by which a process that is forked from a nursery enters its sandbox; it then adds the
+    whole program to this one.
+    """
     name = machine or platform.machine()
-    return b"".join(_instructions(name)) if name in ARCHITECTURES else b""
+    return b"".join(_instructions(name, to_enter)) if name in ARCHITECTURES else b""
 
 
-def _instructions(machine: str) -> Iterator[bytes]:
+def _instructions(machine: str, to_enter: bool) -> Iterator[bytes]:
     yield _word(_LOAD, _ARCHITECTURE)
     yield _word(_EQUAL, ARCHITECTURES[machine], 1, 0)
     yield _word(_RETURN, _ERROR | ENOSYS)  # 32-bit calls have other numbers
@@ -62,7 +67,8 @@ def _instructions(machine: str) -> Iterator[bytes]:
         yield _word(_AT_LEAST, X32, 0, 1)
         yield _word(_RETURN, _ERROR | ENOSYS)
     column = list(ARCHITECTURES).index(machine)
-    for numbers in REFUSED.values():
+    refused = {name: numbers for name, numbers in REFUSED.items() if not (to_enter and name in TO_ENTER)}
+    for numbers in refused.values():
         yield _word(_EQUAL, numbers[column], 0, 1)
         yield _word(_RETURN, _ERROR | numbers[2])
     yield from _refuse_bits(CLONE[machine], 0, NEW_NAMESPACES, EPERM)

@@ -21,6 +21,7 @@ __all__ = [
     "PR_SET_PDEATHSIG",
     "child_environment",
     "drop_capabilities",
+    "largest_file",
     "prctl",
     "spawn",
     "unreadable",
@@ -75,8 +76,8 @@ def unreadable() -> Iterator[None]:
             prctl(PR_SET_DUMPABLE, 1)
 
 
-def child_environment(launch: Launch, phases: int, home: str, path: str) -> dict[str, str]:
-    """Return the whole environment of a child: nothing of the caller's is passed on."""
+def child_environment(launch: Launch, phases: int | None, home: str, path: str) -> dict[str, str]:
+    """Return the whole environment of a child: nothing of the caller's is passed on. A nursery has no phases yet."""
     threads = {name: str(len(launch.cores) or launch.n_cores) for name in THREAD_VARIABLES}
     return {
         "PATH": path,
@@ -86,11 +87,16 @@ def child_environment(launch: Launch, phases: int, home: str, path: str) -> dict
         "LC_ALL": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
         "PYTHONHASHSEED": "0",
-        "ASSAY_PHASES": f"/dev/fd/{phases}",
+        **({} if phases is None else {"ASSAY_PHASES": f"/dev/fd/{phases}"}),
         **({"CUDA_VISIBLE_DEVICES": visible_gpus(launch.gpus)} if launch.gpus or find_gpus() else {}),
         **threads,
         **launch.environ,
     }
+
+
+def largest_file(launch: Launch) -> int:
+    """Return the size of the largest file: somewhat above the limit, so that the watch sees the limit passed."""
+    return int(launch.disk_mb * 2**20 * 1.02) + 2**20
 
 
 def spawn(
@@ -107,8 +113,7 @@ def spawn(
     Must be called from the main thread: the parent-death signal is tied to the thread.
     """
     parent = os.getpid()
-    # A file somewhat larger than the limit may exist, so that the watch sees the limit passed.
-    most_bytes = int(launch.disk_mb * 2**20 * 1.02) + 2**20
+    most_bytes = largest_file(launch)
 
     def prepare() -> None:
         import resource
@@ -122,7 +127,8 @@ def spawn(
         )  # a new one: keys of the caller's could be read and left
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-        os.sched_setaffinity(0, launch.cores)
+        if launch.cores:
+            os.sched_setaffinity(0, launch.cores)
         if before_exec is not None:
             before_exec()
 
@@ -130,7 +136,7 @@ def spawn(
         list(argv),
         env=dict(environ),
         cwd=cwd,
-        stdin=subprocess.DEVNULL,
+        stdin=streams.input,
         stdout=streams.output,
         stderr=streams.output,
         pass_fds=(streams.phases, *more_fds),

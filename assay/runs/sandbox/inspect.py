@@ -1,0 +1,152 @@
+"""Look at processes from outside: whether a nursery shares anything with its jobs, and whether a job is locked in.
+
+A nursery runs foreign code when it imports an adapter, so nothing that it or a fork of it says is believed. Before a
+job sees any data, the supervisor reads what the kernel says of the nursery, which is stopped by then, and of the job's
+processes. Each function returns what is wrong, or an empty text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.runs.sandbox.description import WRITABLE
+
+__all__ = ["FIRST", "Expected", "inspect_job", "inspect_nursery", "inspect_scratch", "process_status"]
+
+NAMESPACES = ("user", "mnt", "pid", "ipc", "uts", "cgroup")
+FIRST = "/bin/sleep"  # the first process of a job's namespace, as `assay.frameworks.border.nursery` starts it
+SCRATCH = ("/tmp", "/dev/shm")  # new file systems in memory, which only the nursery sees
+NO_CAPABILITIES = "0000000000000000"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a process of a job must look like.
+
+    Attributes:
+        descriptors: all that may be open.
+        user: that it is on the host.
+        folder: that it works in.
+        program: that it is, for the first process of a namespace, which adds no system-call filter; else empty.
+    """
+
+    descriptors: Collection[str]
+    user: int
+    folder: Path
+    program: str = ""
+
+
+def process_status(pid: int) -> dict[str, str]:
+    """Return the lines of `/proc/PID/status` by name; raises OSError for a process that is gone."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def inspect_nursery(pid: int, log: str, control: int, readable: Collection[str]) -> str:
+    """Return what of a nursery, which must be stopped, would be shared with the jobs that are forked from it.
+
+    Args:
+        pid: its number for us.
+        log: the file that its standard streams are.
+        control: the number of the inode of its control socket.
+        readable: folders of the allow-list: their files may be mapped as shared, for reading.
+    """
+    if process_status(pid)["State"][:1] != "T":
+        return "the nursery does not stop"
+    links = _descriptors(pid)
+    others = {_kind(link) for link in links.values() if link not in (log, f"socket:[{control}]")}
+    if others or sum(link.startswith("socket") for link in links.values()) != 1:
+        return f"its import leaves a descriptor open: {', '.join(sorted(others)) or 'a second socket'}"
+    return _shared_pages(pid, readable)
+
+
+def inspect_scratch(pid: int) -> str:
+    """Return where a nursery has files of its own, removed ones that are still open or mapped included.
+
+    A job cannot see them. One that has mapped them before it entered its sandbox could write there for the next.
+    """
+    for place in SCRATCH:
+        scratch = os.statvfs(f"/proc/{pid}/root{place}")
+        if scratch.f_files - scratch.f_ffree > 1:  # the folder itself
+            return f"its import leaves files in {place}, which a job would not find"
+    return ""
+
+
+def inspect_job(pid: int, nursery: int, expected: Expected, network: bool) -> str:
+    """Return what keeps a process that was forked from a nursery from being locked in."""
+    status = process_status(pid)
+    if set(status["Uid"].split() + status["Gid"].split()) != {str(expected.user)} or status["Groups"]:
+        return f"it is user {status['Uid']}"
+    capabilities = {status[f"Cap{name}"] for name in ("Inh", "Prm", "Eff", "Bnd", "Amb")}
+    if capabilities != {NO_CAPABILITIES} or status["NoNewPrivs"] != "1":
+        return "it has kept privileges"
+    before = process_status(nursery)
+    if expected.program:
+        if os.path.realpath(f"/proc/{pid}/exe") != os.path.realpath(expected.program):
+            return f"its first process is not {expected.program}"
+    elif int(status.get("Seccomp_filters", "0")) <= int(before.get("Seccomp_filters", "-1")):
+        return "it has not added its system-call filter"
+    if status["Threads"] != "1":
+        return "it has started threads"
+    if len(status["NSpid"].split()) != len(before["NSpid"].split()) + 1:
+        return "it sees the nursery's processes"
+    for name in NAMESPACES if network else (*NAMESPACES, "net"):
+        if os.readlink(f"/proc/{pid}/ns/{name}") == os.readlink(f"/proc/{nursery}/ns/{name}"):
+            return f"it has the nursery's namespace '{name}'"
+    others = {_kind(link) for link in _descriptors(pid).values() if link not in expected.descriptors}
+    if others:
+        return f"it has descriptors that it was not given: {', '.join(sorted(others))}"
+    if not os.path.samestat(os.stat(f"/proc/{pid}/cwd"), expected.folder.stat()):
+        return "it works in another folder than its own"
+    return _writable_mounts(pid)
+
+
+def _descriptors(pid: int) -> dict[int, str]:
+    folder = f"/proc/{pid}/fd"
+    return {int(name): os.readlink(f"{folder}/{name}") for name in os.listdir(folder)}
+
+
+def _kind(link: str) -> str:
+    """Return what is open, without the number that the kernel gives a pipe or a socket."""
+    return re.sub(r":\[\d+\]$", "", link)
+
+
+def _shared_pages(pid: int, readable: Collection[str]) -> str:
+    """Return the first shared mapping through which a process and its forks could talk."""
+    for line in _lines_of_shared(Path(f"/proc/{pid}/maps").read_bytes()):
+        rights, path = line[1], os.fsdecode(line[5]) if len(line) > 5 else ""
+        is_library = any(path.startswith(f"{folder}/") for folder in readable)
+        if b"w" in rights or not is_library or path.endswith(" (deleted)"):
+            return f"its import leaves memory that forks share: {path or 'without a name'}"
+    return ""
+
+
+def _lines_of_shared(maps: bytes) -> Iterator[list[bytes]]:
+    """Yield the words of lines whose pages are shared; a search is faster than a look at every line."""
+    for end in (b"-s ", b"xs "):
+        at = maps.find(end)
+        while at >= 0:
+            line = maps[maps.rfind(b"\n", 0, at) + 1 : maps.find(b"\n", at)].split(None, 5)
+            if line[1].endswith(b"s"):
+                yield line
+            at = maps.find(end, at + 1)
+
+
+def _writable_mounts(pid: int) -> str:
+    """Return the first mount that a job could write to and that is not its own.
+
+    Mounts that lie below others of the same place, as the nursery's scratch below the job's, cannot be reached.
+    """
+    top: dict[str, str] = {}
+    for line in Path(f"/proc/{pid}/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+        words = line.split()
+        top[words[4]] = words[5]
+    for target, options in top.items():
+        is_device = target.startswith("/dev/") and not os.path.isdir(target)
+        if "ro" not in options.split(",") and target not in WRITABLE and not is_device:
+            return f"it may write to {target}"
+    return ""
