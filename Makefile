@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # uv finds packages where pip is told to look.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
-.PHONY: help setup demo test check format docs bench chaos boosters dialects fuzz test-wheel parity null coverage nine test-frameworks slow clean
+.PHONY: help setup demo test check format docs bench channels test-user chaos boosters dialects fuzz test-wheel parity null coverage nine test-frameworks slow clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -44,6 +44,14 @@ docs: setup ## write the generated reference pages
 
 bench: setup ## measure the overheads that the docs promise
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.warm
+
+channels: setup ## do labels pass from one job to another? 20 repetitions of ten channels, both starts (half an hour)
+	$(BIN)/python -m benchmarks.channels
+	$(BIN)/python -m benchmarks.channels --start cold
+
+test-user: setup ## for root: the tables of misbehaviour and cheating as an ordinary user (five minutes)
+	$(BIN)/python -m benchmarks.as_user
 
 parity: setup ## our baselines against the published ones (needs the reference data; an hour)
 	$(BIN)/python -m benchmarks.parity
@@ -54,7 +62,7 @@ dialects: setup ## write 80 data sets in ten dialects and read them again (needs
 test-wheel: setup ## the tests against the wheel, on Python 3.11 and 3.13 and with the lowest versions (an hour)
 	$(BIN)/python -m benchmarks.wheel
 
-chaos: setup ## 50 rounds of killing coordinator, supervisor or child, then resuming; 20 on an awkward executor
+chaos: setup ## 50 rounds of killing coordinator, supervisor, nursery or child, then resuming; 20 on an awkward executor
 	$(BIN)/python -m benchmarks.chaos --rounds 50
 	$(BIN)/python -m benchmarks.chaos --rounds 20 --on tests/runs/awkward.py:Awkward
 

@@ -1,4 +1,4 @@
-"""Kill the coordinator, a supervisor or a child at a random moment, resume, and see that nothing is lost.
+"""Kill the coordinator, a supervisor, a nursery or a child at a random moment, resume, and see that nothing is lost.
 
 `python -m benchmarks.chaos --rounds 50` (or `make chaos`). A round is one store: a run is started, somebody is
 killed with SIGKILL, the same command is given again until it ends by itself. Then: every planned job has exactly one
@@ -30,10 +30,11 @@ import psutil
 
 from assay.jobs.row import Row
 from assay.runs.sandbox.cgroup import ROOT
+from assay.runs.sandbox.nursery import GROUP
 from assay.runs.sandbox.strict import group_name
 from assay.store.store import Store
 
-TARGETS = ("coordinator", "supervisor", "child")
+TARGETS = ("coordinator", "supervisor", "child", "nursery")
 HELPER = "helper"  # of an executor that is not this machine's
 PATIENCE_S = 10.0  # helpers of a killed coordinator end when their last job has
 ARGUMENTS = [
@@ -116,34 +117,40 @@ def find(coordinator: int, target: str, folder: Path, on: str) -> int | None:
         return coordinator
     if target == HELPER:
         return next(iter(at_work(folder, Path(on.rpartition(":")[0]).name)), None)
-    supervisors = at_work(folder, "assay.runs.supervise")
-    return next(iter(supervisors if target == "supervisor" else children(supervisors)), None)
+    supervisors = at_work(folder, "assay.runs.s")  # `supervise` one attempt, or `stay`
+    return next(iter(supervisors if target == "supervisor" else below(supervisors, target)), None)
 
 
 def at_work(folder: Path, mark: str) -> list[int]:
     """Return the processes whose command line has a mark and a path of the store or its spool; not coordinators."""
     ours = []
     for process in psutil.process_iter(["cmdline"]):
-        words = " ".join(process.info["cmdline"] or ())
-        if (
-            mark in words
-            and "assay.cli" not in words
-            and any(f"{folder}{end}" in words for end in ("/", "-spool"))
-        ):
+        words = process.info["cmdline"] or ()
+        is_here = any(
+            word == str(folder) or word.startswith((f"{folder}/", f"{folder}-spool")) for word in words
+        )
+        if is_here and mark in " ".join(words) and "assay.cli" not in words:
             ours.append(process.pid)
     return ours
 
 
-def children(supervisors: list[int]) -> list[int]:
-    """Return the processes of frameworks below these supervisors."""
+def below(supervisors: list[int], target: str) -> list[int]:
+    """Return the processes of frameworks below these supervisors: jobs, or the nurseries that they are forked from."""
     found = []
     for supervisor in supervisors:
-        with contextlib.suppress(psutil.Error):
+        with contextlib.suppress(psutil.Error, OSError):
             for member in psutil.Process(supervisor).children(recursive=True):
-                words = member.cmdline()
-                if words and "child.py" in " ".join(words) and "bwrap" not in words[0]:
-                    found.append(int(member.pid))
+                words = " ".join(member.cmdline())
+                if "child.py" in words and "bwrap" not in words.split()[0]:
+                    is_nursery = "--nursery" in words and depth(member.pid) == depth(supervisor) + 1
+                    found += [int(member.pid)] if is_nursery == (target == "nursery") else []
     return found
+
+
+def depth(pid: int) -> int:
+    """Return in how many namespaces of processes a process is."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace").splitlines()
+    return next(len(line.split()) - 1 for line in lines if line.startswith("NSpid:"))
 
 
 def finished(folder: Path) -> dict[str, str]:
@@ -198,7 +205,14 @@ def look_for_leftovers(folder: Path) -> list[str]:
             left.append(f"left running: {words[:100]}")
     ours = {group_name(path) for path in folder.glob("jobs/*/*/attempts/*")}
     groups = {path for pattern in ("assay/*", "*/assay/*") for path in ROOT.glob(pattern) if path.is_dir()}
-    return left + [f"left behind: {path}" for path in groups if path.name in ours]
+    gone = {path for path in groups if is_abandoned(path.name)}
+    return left + [f"left behind: {path}" for path in groups if path.name in ours or path in gone]
+
+
+def is_abandoned(name: str) -> bool:
+    """Whether this is the group of a nursery whose supervisor is gone."""
+    kind, _, rest = name.partition("-")
+    return kind == GROUP and not Path("/proc", rest.partition("-")[0]).exists()
 
 
 def main() -> int:
