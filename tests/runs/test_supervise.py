@@ -25,6 +25,8 @@ from assay.runs.launch import Launch
 from assay.runs.machine import strict_problem
 from assay.runs.sandbox.base import Ended, ended
 
+from .conftest import require_tier
+
 SUPERVISE = [sys.executable, "-I", "-m", "assay.runs.supervise"]
 LIMITS = {"start": 20.0, "load": 20.0, "fit": 1.0, "predict": 20.0, "timing": 20.0}
 
@@ -338,3 +340,26 @@ def test_a_second_supervisor_does_not_take_a_held_attempt(
     assert descendants("sleep 3660.5"), "the first goes on"
     first.terminate()
     first.wait(timeout=30)
+
+
+@pytest.mark.parametrize("tier", ["plain", "landlock"])
+def test_a_supervisor_that_stays_collects_the_orphans_of_each_job(
+    tier: str, tmp_path: Path, prepare: Callable[..., Launch], folder: AttemptFolder
+) -> None:
+    """Else they would count as processes of all jobs that come later."""
+    require_tier(tier)
+    stay = subprocess.Popen(
+        [sys.executable, "-I", "-m", "assay.runs.stay", str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert stay.stdin is not None and stay.stdout is not None
+    with stay:
+        for _ in range(2):
+            prepare("for i in 1 2 3; do (setsid sleep 0.05 &); done; sleep 0.3", tier=tier)
+            folder.outcome.unlink(missing_ok=True)
+            stay.stdin.write(json.dumps(str(folder.path)).encode() + b"\n")
+            stay.stdin.flush()
+            assert json.loads(stay.stdout.readline())["exit_code"] == 0
+            assert psutil.Process(stay.pid).children() == []
+        stay.stdin.close()

@@ -162,7 +162,8 @@ class Plain:
                     continue
 
     def close(self) -> None:
-        """Remove the links or copies."""
+        """Remove the links or copies, and collect who has ended: the next job's processes are counted too."""
+        self._reap()
         remove_short_path(self.home)
         for name in self.launch.data:
             (self.folder / name).unlink(missing_ok=True)
