@@ -19,10 +19,11 @@ from assay.runs.sandbox.cgroup import ROOT, find_cgroup
 
 USER = 54321
 NEW_MOUNTS = 0x20000
+OURS = ("XDG_", "ASSAY_", "PYTEST_")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def run_as_user(command: Sequence[str], user: int = USER) -> int:
+def run_as_user(command: Sequence[str], user: int = USER, timeout_s: float | None = None) -> int:
     """Run a command as `user`, in control groups of its own; return its exit code."""
     group = find_cgroup(f"user-{os.getpid()}")
     if group is None:
@@ -41,8 +42,9 @@ def run_as_user(command: Sequence[str], user: int = USER) -> int:
                     os.chown(path, user, user)
         with tempfile.TemporaryDirectory(prefix="assay-user-") as home:
             os.chown(home, user, user)
-            environ = {**os.environ, "HOME": home, "TMPDIR": home, "ASSAY_CGROUP": _group_of(group)}
-            environ = {name: value for name, value in environ.items() if not name.startswith("XDG_")}
+            # Our own folders, which others cannot enter, are not passed on.
+            environ = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+            environ |= {"HOME": home, "TMPDIR": home, "ASSAY_CGROUP": _group_of(group)}
 
             def become() -> None:
                 group.join(os.getpid())
@@ -51,7 +53,7 @@ def run_as_user(command: Sequence[str], user: int = USER) -> int:
                 os.setresgid(user, user, user)
                 os.setresuid(user, user, user)
 
-            return subprocess.run(list(command), env=environ, preexec_fn=become, check=False).returncode
+            return subprocess.run(list(command), env=environ, preexec_fn=become, timeout=timeout_s).returncode
     finally:
         group.kill()
         for folder in {*group.shown().values()}:

@@ -262,8 +262,8 @@ beside: the seconds `fit` took, or how it failed. What was not run is not said t
 **Version** is part of every job's key: a number of Assay's, or that of the package the framework is thin over.
 **Role** `constant` is what failed folds count as. **Stops by** `count` promises the same predictions for the same
 seed; what stops by `time` depends on the machine. **Start** `warm` means that jobs are forked from a process that has
-imported the framework, where the machine allows it ([warm and cold starts](../trust.md#warm-and-cold-starts)). The
-others start cold:
+imported the framework, in the strict tier and if Assay runs as root
+([warm and cold starts](../trust.md#warm-and-cold-starts)). The others start cold:
 
 {cold}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,6 +133,8 @@ def _cold_reason(prepared: PreparedAttempt) -> str:
         return resources.cold_reason
     if resources.tier != "strict":
         return f"the {resources.tier} tier has no nurseries"
+    if os.geteuid() != 0:
+        return "Assay does not run as root, so that a job and its nursery would be one user"
     if spec.command:
         return "it is a program of its own, not a Python adapter"
     if resources.share.gpus:

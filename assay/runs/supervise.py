@@ -98,13 +98,15 @@ def _supervise(folder: AttemptFolder, launch: Launch, nurseries: Nurseries | Non
         cold_reason = cold_reason or problem
         facts = _follow(attempt, pid, output, phases) if pid else _not_started(attempt, problem)
     finally:
-        attempt.sandbox.kill()
-        attempt.sandbox.close()
-        take_back(folder.out)
-        remove_tree(folder.tmp)
-        _remove_partials(folder.out)
         for descriptor in (output, output_end, phases, phases_end):
             os.close(descriptor)
+        try:
+            attempt.sandbox.kill()
+            attempt.sandbox.close()
+        finally:
+            take_back(folder.out)
+            remove_tree(folder.tmp)
+            _remove_partials(folder.out)
     circumstances = replace(
         disturbance.add_to(launch.circumstances),
         machine=this_machine(),

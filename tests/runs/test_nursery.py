@@ -24,8 +24,9 @@ from assay.jobs.row import Row
 from assay.runs.place import clean_up_nurseries
 from assay.runs.run import Event, RunOptions
 from assay.runs.sandbox.cgroup import group_names
-from assay.runs.sandbox.inspect import inspect_nursery, process_status
+from assay.runs.sandbox.inspect import _has_own_memory, inspect_nursery
 from assay.runs.sandbox.nursery import GROUP
+from assay.runs.sandbox.processes import pending_signals, process_status
 from assay.settings import Settings
 from assay.suites.suite import Suite
 
@@ -55,6 +56,8 @@ def predict(model, test):
 @pytest.fixture(autouse=True)
 def strict() -> None:
     require_tier("strict")
+    if os.geteuid() != 0:
+        pytest.skip("only root's jobs are forked from a nursery")
 
 
 @pytest.fixture
@@ -188,6 +191,36 @@ LEFT_AT_IMPORT = {
         enter.filter_calls = lambda program: None
         """,
         "not added its system-call filter",
+    ),
+    "segment": (
+        """
+        import ctypes, sys
+        libc = ctypes.CDLL(None)
+        segment = libc.shmget(0, 4096, 0o1600)  # not attached: the nursery itself has nothing of it
+        enter = sys.modules.get("assay_border.enter", os)
+        leave = getattr(enter, "unshare", None)
+        libc.shmat.restype = ctypes.c_void_p
+        enter.unshare = lambda network: (libc.shmat(segment, None, 0), leave(network))
+        """,
+        "memory that forks share: /SYSV",
+    ),
+    "nursery's memory file system": (
+        """
+        import sys
+        enter = sys.modules.get("assay_border.enter", os)
+        lay_out = getattr(enter, "lay_out", None)
+        enter.lay_out = lambda steps: lay_out([step for step in steps if step["target"] != "/dev/shm"])
+        """,
+        "it has the nursery's /dev/shm",
+    ),
+    "moved": (
+        """
+        import sys
+        enter = sys.modules.get("assay_border.enter", os)
+        lay_out = getattr(enter, "lay_out", None)
+        enter.lay_out = lambda steps: (enter.mount("/dev/shm", "/job", "", 4096), lay_out(steps))
+        """,
+        "it has moved the nursery's /dev/shm",
     ),
     "network": (
         """
@@ -352,6 +385,24 @@ def test_a_nursery_that_runs_is_not_trusted(stopped: Callable[[str], tuple[int, 
     while process_status(pid)["State"][:1] == "T":
         time.sleep(0.01)
     assert inspect_nursery(pid, log, inode, ()) == "the nursery does not stop"
+
+
+def test_signals_that_wait_for_a_nursery_are_seen(stopped: Callable[[str], tuple[int, str, int]]) -> None:
+    """A job could have sent words by them while the nursery was stopped."""
+    pid, _, _ = stopped("import signal; signal.signal(signal.SIGUSR1, lambda *_: None)")
+    assert pending_signals(pid) == ""
+    os.kill(pid, signal.SIGUSR1)
+    assert pending_signals(pid) == "signals wait for the nursery"
+
+
+def test_processes_that_share_their_memory_are_seen() -> None:
+    other = subprocess.Popen(["sleep", "60"])
+    try:
+        assert _has_own_memory(other.pid, os.getpid())
+        assert not _has_own_memory(os.getpid(), os.getpid())
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_a_library_may_be_mapped_for_reading(

@@ -224,7 +224,7 @@ def main_nursery() -> None:
         adapter = prepare(adapter_path)
         said = nursery.describe_self()
     except BaseException as error:
-        control.send(json.dumps({"error": describe(error)}).encode())
+        control.send(json.dumps({"error": describe(error)["message"]}).encode())
         return
 
     def do_job(descriptor: int) -> None:

@@ -39,11 +39,13 @@ def keep_house(status: int) -> None:
         os.close(status)
         return
     enter.close_others((0, 1, 2, status))
-    while True:
-        ended, how = os.waitpid(-1, 0)
-        if ended == pid:
+    while True:  # also when the nursery itself was killed: a job of it may go on
+        try:
+            ended, how = os.waitpid(-1, 0)
+        except ChildProcessError:
             os._exit(0)
-        os.write(status, struct.pack("ii", ended, how))
+        if ended != pid:
+            os.write(status, struct.pack("ii", ended, how))
 
 
 def serve(control: socket.socket, do_job: Callable[[int], None]) -> None:

@@ -9,10 +9,12 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import IO
 
 from assay.errors import ConfigError
 from assay.jobs.folder import AttemptFolder
@@ -33,6 +35,7 @@ class _Supervisor:
     """A supervisor that stays, and what it is at work on."""
 
     process: subprocess.Popen[bytes]
+    errors: IO[bytes]
     folder: AttemptFolder | None = None
     share: Share | None = None
 
@@ -91,15 +94,16 @@ class Local:
             clean_up_nurseries()  # of supervisors that were killed together with their coordinator
         environ = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         environ.update(self.place.environ())
+        errors = tempfile.TemporaryFile()  # noqa: SIM115  # kept; not a pipe, which would be full one day
         process = subprocess.Popen(
             [sys.executable, "-I", "-m", "assay.runs.stay", str(store)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=errors,
             env=environ,
             start_new_session=True,  # Ctrl-C reaches us alone; we stop them in order
         )
-        return _Supervisor(process)
+        return _Supervisor(process, errors)
 
     def poll(self, timeout_s: float) -> list[Finished]:
         """Wait for the first to end and return all that did."""
@@ -132,9 +136,11 @@ class Local:
         with contextlib.suppress(BrokenPipeError):
             supervisor.process.stdin.close()  # type: ignore[union-attr]
         supervisor.process.stdin = None
-        _, errors = supervisor.process.communicate()
+        supervisor.process.communicate()
         clean_up_nurseries(supervisor.process.pid)
-        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        with supervisor.errors as errors:
+            errors.seek(0)
+            lines = errors.read(1 << 20).decode("utf-8", "replace").strip().splitlines()
         return supervisor.process.returncode, lines[-1] if lines else ""
 
     def cancel(self) -> None:

@@ -7,19 +7,31 @@ processes. Each function returns what is wrong, or an empty text.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
+import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.runs.sandbox.description import WRITABLE
+from assay.runs.sandbox.description import LIVE, WRITABLE
+from assay.runs.sandbox.processes import process_status
 
-__all__ = ["FIRST", "Expected", "inspect_job", "inspect_nursery", "inspect_scratch", "process_status"]
+__all__ = [
+    "FIRST",
+    "Expected",
+    "inspect_job",
+    "inspect_nursery",
+    "inspect_scratch",
+]
 
 NAMESPACES = ("user", "mnt", "pid", "ipc", "uts", "cgroup")
 FIRST = "/bin/sleep"  # the first process of a job's namespace, as `assay.frameworks.border.nursery` starts it
 SCRATCH = ("/tmp", "/dev/shm")  # new file systems in memory, which only the nursery sees
+KCMP = {"x86_64": 312, "aarch64": 272}.get(os.uname().machine, -1)
+KCMP_VM = 1
+_libc = ctypes.CDLL(None, use_errno=True)
 NO_CAPABILITIES = "0000000000000000"
 
 
@@ -38,12 +50,6 @@ class Expected:
     user: int
     folder: Path
     program: str = ""
-
-
-def process_status(pid: int) -> dict[str, str]:
-    """Return the lines of `/proc/PID/status` by name; raises OSError for a process that is gone."""
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 def inspect_nursery(pid: int, log: str, control: int, readable: Collection[str]) -> str:
@@ -76,9 +82,13 @@ def inspect_scratch(pid: int) -> str:
     return ""
 
 
-def inspect_job(pid: int, nursery: int, expected: Expected, network: bool) -> str:
-    """Return what keeps a process that was forked from a nursery from being locked in."""
+def inspect_job(pid: int, nursery: int, expected: Expected, readable: Collection[str], network: bool) -> str:
+    """Return what keeps a process that was forked from a nursery, and is stopped, from being locked in."""
     status = process_status(pid)
+    if status["State"][:1] != "T":
+        return "it does not stop"
+    if not _has_own_memory(pid, nursery):
+        return "it shares the nursery's memory"
     if set(status["Uid"].split() + status["Gid"].split()) != {str(expected.user)} or status["Groups"]:
         return f"it is user {status['Uid']}"
     capabilities = {status[f"Cap{name}"] for name in ("Inh", "Prm", "Eff", "Bnd", "Amb")}
@@ -86,9 +96,9 @@ def inspect_job(pid: int, nursery: int, expected: Expected, network: bool) -> st
         return "it has kept privileges"
     before = process_status(nursery)
     if expected.program:
-        if os.path.realpath(f"/proc/{pid}/exe") != os.path.realpath(expected.program):
+        if not os.path.samestat(os.stat(f"/proc/{pid}/exe"), os.stat(expected.program)):
             return f"its first process is not {expected.program}"
-    elif int(status.get("Seccomp_filters", "0")) <= int(before.get("Seccomp_filters", "-1")):
+    elif int(status.get("Seccomp_filters", "0")) <= int(before.get("Seccomp_filters", "0")):
         return "it has not added its system-call filter"
     if status["Threads"] != "1":
         return "it has started threads"
@@ -102,7 +112,14 @@ def inspect_job(pid: int, nursery: int, expected: Expected, network: bool) -> st
         return f"it has descriptors that it was not given: {', '.join(sorted(others))}"
     if not os.path.samestat(os.stat(f"/proc/{pid}/cwd"), expected.folder.stat()):
         return "it works in another folder than its own"
-    return _writable_mounts(pid)
+    return _shared_pages(pid, readable) or _foreign_mounts(pid, nursery) or _writable_mounts(pid)
+
+
+def _has_own_memory(pid: int, nursery: int) -> bool:
+    """Whether the kernel says that two processes have different address spaces; False also where it does not say."""
+    if KCMP < 0:
+        return False
+    return int(_libc.syscall(KCMP, pid, nursery, KCMP_VM, 0, 0)) in (1, 2, 3)
 
 
 def _descriptors(pid: int) -> dict[int, str]:
@@ -136,17 +153,30 @@ def _lines_of_shared(maps: bytes) -> Iterator[list[bytes]]:
             at = maps.find(end, at + 1)
 
 
-def _writable_mounts(pid: int) -> str:
-    """Return the first mount that a job could write to and that is not its own.
+def _mounts(pid: int) -> list[tuple[str, str, str]]:
+    """Return the device, the place and the options of every mount that a process has."""
+    text = Path(f"/proc/{pid}/mountinfo").read_text(encoding="utf-8", errors="replace")
+    return [(words[2], words[4], words[5]) for words in map(str.split, text.splitlines())]
 
-    Mounts that lie below others of the same place, as the nursery's scratch below the job's, cannot be reached.
-    """
-    top: dict[str, str] = {}
-    for line in Path(f"/proc/{pid}/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-        words = line.split()
-        top[words[4]] = words[5]
-    for target, options in top.items():
-        is_device = target.startswith("/dev/") and not os.path.isdir(target)
-        if "ro" not in options.split(",") and target not in WRITABLE and not is_device:
+
+def _foreign_mounts(pid: int, nursery: int) -> str:
+    """Return where a job still has what only the nursery may write to: it must lie below a mount of the job's own."""
+    own, others = f"/proc/{pid}/root", f"/proc/{nursery}/root"
+    for place in (*SCRATCH, "/dev/pts", "/proc"):
+        theirs = os.stat(f"{others}{place}").st_dev
+        if os.stat(f"{own}{place}").st_dev == theirs:
+            return f"it has the nursery's {place}"
+        number = f"{os.major(theirs)}:{os.minor(theirs)}"
+        if any(device == number and target != place for device, target, _ in _mounts(pid)):
+            return f"it has moved the nursery's {place}"
+    return ""
+
+
+def _writable_mounts(pid: int) -> str:
+    """Return the first mount that a job could write to and that is not its own."""
+    for _, target, options in _mounts(pid):
+        if "ro" in options.split(",") or target in WRITABLE or target == LIVE:
+            continue
+        if not stat.S_ISCHR(os.stat(f"/proc/{pid}/root{target}").st_mode):
             return f"it may write to {target}"
     return ""

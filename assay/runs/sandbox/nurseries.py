@@ -53,7 +53,7 @@ class Nurseries:
         nursery = Nursery(launch, f"{GROUP}-{os.getpid()}-{self.started}")
         try:
             nursery.start()
-        except (OSError, CannotFork) as error:
+        except Exception as error:  # whatever foreign code in the nursery made of it
             nursery.close()
             self.refused[key] = str(error)
             raise CannotFork(str(error)) from None

@@ -27,8 +27,9 @@ from assay.runs.sandbox.bubblewrap import AS_ANOTHER, AS_CALLER, become, run_bub
 from assay.runs.sandbox.cgroup import Cgroup, find_cgroup
 from assay.runs.sandbox.description import MOUNT_PROC, inside, nursery_arguments
 from assay.runs.sandbox.host_user import INSIDE, choose_host_user, make_readable
-from assay.runs.sandbox.inspect import inspect_nursery, inspect_scratch, process_status
+from assay.runs.sandbox.inspect import inspect_nursery, inspect_scratch
 from assay.runs.sandbox.live import Slot, open_slot
+from assay.runs.sandbox.processes import pending_signals, process_status, stop
 from assay.runs.sandbox.seccomp import filter_program
 
 __all__ = ["GROUP", "Hatched", "Nursery", "nursery_command"]
@@ -125,11 +126,11 @@ class Nursery:
         answer = self._hear(ours, self.launch.limits_s.get("start", 300.0))
         said = _parse(answer)
         if "error" in said:
-            raise CannotFork(f"its import fails: {said['error'].get('message', '')}")
+            raise CannotFork(f"its import fails: {str(said['error'])[:300]}")
         if said.get("lost_threads"):
             raise CannotFork("its import starts threads, which a fork would lose.")
         self.pid = self._find()
-        self._stop()
+        stop(self.pid)
         self._inspect()
         self.is_well = True
 
@@ -184,6 +185,9 @@ class Nursery:
         link = f"socket:[{os.fstat(theirs.fileno()).st_ino}]"
         try:
             with theirs:
+                # What the last job left for the nursery while that was stopped.
+                if problem := inspect_scratch(self.pid) or pending_signals(self.pid):
+                    raise CannotFork(f"{problem}.")
                 os.kill(self.pid, signal.SIGCONT)
                 socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
             pid = self._step(ours, "forked")
@@ -196,7 +200,7 @@ class Nursery:
             ours.send(b"mapped")
             job = self._step(ours, "ready")
             self._hear(self._control, ANSWER_S)  # the process between the nursery and the job has ended
-            self._stop()
+            stop(self.pid)
             self._inspect()
             return Hatched(self._other(group, job), job, self._known_as(job), ours, link)
         except BaseException:
@@ -247,13 +251,6 @@ class Nursery:
             raise CannotFork("its nursery ended.")
         return data
 
-    def _stop(self) -> None:
-        """Stop it, and wait until it has stopped."""
-        os.kill(self.pid, signal.SIGSTOP)
-        deadline = time.monotonic() + ANSWER_S
-        while process_status(self.pid)["State"][:1] not in "Tt" and time.monotonic() < deadline:
-            time.sleep(0.0005)
-
     def _inspect(self) -> None:
         assert self._group is not None and self._process is not None
         expected = {self.pid, int(process_status(self.pid)["PPid"]), self._process.pid}
@@ -294,6 +291,6 @@ def _is_ready(channel: socket.socket, most_s: float) -> bool:
 def _parse(answer: bytes) -> dict[str, Any]:
     try:
         said = json.loads(answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise CannotFork("its nursery answered nonsense.") from None
     return said if isinstance(said, dict) else {}

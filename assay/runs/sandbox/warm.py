@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 from assay.runs.launch import Launch
@@ -13,6 +14,7 @@ from assay.runs.sandbox.inspect import FIRST, Expected, inspect_job
 from assay.runs.sandbox.live import fill
 from assay.runs.sandbox.nurseries import Nurseries, nursery_key
 from assay.runs.sandbox.nursery import Hatched, Nursery
+from assay.runs.sandbox.processes import stop
 from assay.runs.sandbox.seccomp import filter_program
 from assay.runs.sandbox.spawn import largest_file
 from assay.runs.sandbox.strict import Strict
@@ -37,10 +39,9 @@ class Warm(Strict):
 
     def start(self, streams: Streams) -> int:
         """Fork the job, look at it from outside, and let it go."""
-        nursery = self._nurseries.get(self._key, self.launch)
         try:
-            return self._fork(nursery, streams)
-        except (OSError, CannotFork) as error:
+            return self._fork(self._nurseries.get(self._key, self.launch), streams)
+        except Exception as error:  # whatever foreign code in the nursery made of it
             self._nurseries.note_trouble(self._key, str(error))
             raise CannotFork(str(error)) from None
         except BaseException:
@@ -60,8 +61,12 @@ class Warm(Strict):
         }
         hatched = nursery.fork(self.group, plan, (streams.output, streams.phases), self.user)
         with hatched.channel:
+            for pid in (hatched.job, hatched.first):
+                stop(pid)
             self._inspect(nursery, hatched, streams)
             self._show_data()
+            for pid in (hatched.first, hatched.job):
+                os.kill(pid, signal.SIGCONT)
             hatched.channel.send(b"go")
         nursery.is_well = True
         self._nursery, self._known_as = nursery, hatched.known_as
@@ -77,7 +82,7 @@ class Warm(Strict):
             hatched.first: Expected({"/dev/null"}, user, root, FIRST),
         }
         for pid, process in expected.items():
-            problem = inspect_job(pid, nursery.pid, process, self.launch.network)
+            problem = inspect_job(pid, nursery.pid, process, nursery.readable, self.launch.network)
             if problem:
                 raise CannotFork(f"a process that was forked from its nursery is not locked in: {problem}.")
 
@@ -102,7 +107,9 @@ class Warm(Strict):
         return max(0, self.group.kill() - OWN)
 
     def close(self) -> None:
-        """Remove the group, and what the job left in the nursery's folder."""
+        """Remove the group, and what the job left in the nursery's folder; a nursery goes where the job did not."""
+        if self.group.pids():
+            self._nurseries.drop(self._key)
         super().close()
         self._nurseries.clear(self._key)
 
