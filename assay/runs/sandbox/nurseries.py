@@ -14,9 +14,9 @@ from assay.runs.sandbox.nursery import GROUP, Nursery
 
 __all__ = ["Nurseries", "nursery_key"]
 
-MOST_JOBS = 500  # after so many a nursery makes room for a fresh one
+MOST_JOBS = 500  # a nursery is replaced after this number of jobs
 MOST_NURSERIES = 8  # of one supervisor: each holds the private memory of its libraries, about 100 MB
-MOST_TROUBLE = 3  # after so many jobs that could not be forked, others of their kind are not tried any more
+MOST_TROUBLE = 3  # jobs start cold after this number of failed forks from the same kind of nursery
 LEAST_AVAILABLE_MB = 1024
 
 

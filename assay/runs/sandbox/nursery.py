@@ -140,9 +140,8 @@ class Nursery:
         make_readable(
             (self.slot.path, self.slot.place, *(self.slot.path / "code").rglob("*"), self.slot.path / "code")
         )
-        launch = replace(
-            self.launch, code=str(self.slot.path / "code"), cores=()
-        )  # a job's cores are its own
+        # Without cores: a job that is forked from it later may have other ones.
+        launch = replace(self.launch, code=str(self.slot.path / "code"), cores=())
         words = nursery_arguments(launch, self.slot.place, self._group.file_systems())
         command = nursery_command(launch, control, status)
         words += AS_CALLER if user is None else [*AS_ANOTHER, "--cap-add", "CAP_SYS_ADMIN"]
@@ -262,7 +261,7 @@ class Nursery:
             raise CannotFork(f"{problem}.")
 
     def close(self) -> None:
-        """End it and remove what it had; again and again is fine."""
+        """End it and remove what it had. It may be called twice."""
         self.is_well = False
         if self._control is not None:
             self._control.close()
