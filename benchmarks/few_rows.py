@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 
 from assay.searches.folds import fold_rows
 from assay.studies.interval_coverage import run_coverage
-from assay.studies.real_coverage import FOLDS, RealSetting, draw, search_rows, true_score
+from assay.studies.real_coverage import FOLDS, RealSetting, draw, open_study, search_rows, true_scores
 from assay.studies.simulate import Setting, draw_search
 from assay.uncertainty.bbc import prepare
 from assay.uncertainty.coverage import Coverage
@@ -98,13 +98,16 @@ def _within(share: float, low: float, high: float) -> bool:
 def search_real(source: RealSetting, number: int) -> dict[str, Any]:
     """Return bounds, and the truth of the winner: fitted on all rows, and the mean of its ten models of the folds."""
     drawn = draw(source, number)
-    predictions, tried = search_rows(source, drawn)
-    search = prepare(predictions, source.metric)
-    winner = tried[predictions.names[search.winner]]
     split, _ = fold_rows(drawn.train, FOLDS, 1, drawn.seed)
+    with TemporaryDirectory() as folder, open_study(Path(folder)) as fitting:
+        predictions, tried = search_rows(fitting, source, drawn)
+        search = prepare(predictions, source.metric)
+        winner = tried[predictions.names[search.winner]]
+        final = true_scores(fitting, source, drawn, (winner,))[winner.name]
+        folds = [true_scores(fitting, source, drawn, (winner,), rows)[winner.name] for _, _, rows, _ in split]
     return {
-        "final": true_score(source, drawn, winner),
-        "folds": fmean(true_score(source, drawn, winner, rows) for _, _, rows, _ in split),
+        "final": final,
+        "folds": fmean(folds),
         **{method: find_interval(search, method, Options(), drawn.seed).lower for method in METHODS},
     }
 

@@ -6,11 +6,16 @@ import os
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from assay.settings import Settings
+
+if TYPE_CHECKING:
+    from assay.runs.executors.base import Executor
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,6 +34,30 @@ def shared_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A cache and a secret of their own for the whole session."""
     root = tmp_path_factory.mktemp("assay")
     return Settings(cache=root / "cache", state=root / "state")
+
+
+@pytest.fixture(scope="session")
+def lasting() -> Iterator[Executor]:
+    """Two supervisors that stay for the whole session, with their nurseries: small searches then start at once."""
+    executor = _lasting()
+    yield executor
+    executor.end()
+
+
+def _lasting() -> Any:
+    from assay import Local
+
+    class Lasting(Local):
+        """Ends only what is at work when it is cancelled."""
+
+        def cancel(self) -> None:
+            if any(one.folder is not None for one in self._supervisors):
+                super().cancel()
+
+        def end(self) -> None:
+            super().cancel()
+
+    return Lasting(2)
 
 
 @pytest.fixture(scope="session")

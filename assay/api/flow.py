@@ -163,6 +163,7 @@ def run(
     *,
     settings: Settings | None = None,
     tell: Callable[[Event], None] = lambda event: None,
+    keep: bool = False,
 ) -> None:
     """Run what is missing of a plan; the same call again continues where this one stopped.
 
@@ -173,6 +174,7 @@ def run(
         options: which finished jobs run again, and what else may be asked of a run.
         settings: folders and switches; from the environment if left out.
         tell: called when a job starts and when it has its row.
+        keep: leave the executor ready for another plan; `executor.cancel()` then ends it.
     """
     jobs, where, chosen = match_store(jobs, store), executor or make_executor(), options or RunOptions()
     check_plan(jobs, where.place, chosen)
@@ -185,6 +187,7 @@ def run(
             settings=settings or Settings.from_environment(),
             options=chosen,
             tell=tell,
+            keep=keep,
         )
     )
 

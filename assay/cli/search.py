@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.interval import with_flags_in_warnings
-from assay.cli.options import Csv, parse_csv_words
+from assay.cli.options import Csv, Tier, parse_csv_words
 from assay.cli.output import check_target, number, outward, print_json, print_table, say
 from assay.cli.progress import Counted
+from assay.cli.run_options import check_tier
 from assay.errors import ConfigError, UserError
 from assay.files import is_number
 
 if TYPE_CHECKING:
+    from assay.searches.nested import Nested
     from assay.searches.result import SearchResult
 
 __all__ = ["register"]
@@ -59,11 +62,29 @@ def search(
         ),
     ] = "",
     csv: Csv = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-p", help="Number of processes; -1 for one per core.")] = 1,
+    constraint: Annotated[
+        str, typer.Option(metavar="LIMITS", help="What one fit may use: time, cores and memory.")
+    ] = "10m1c",
+    parallel: Annotated[
+        int | None, typer.Option("--parallel", "-p", help="Number of jobs at a time. Default: all cores.")
+    ] = None,
+    tier: Tier = "auto",
     folder: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder for finished work; run the same command again to continue."),
+        typer.Option(
+            metavar="DIR", help="Store for the jobs of the search; run the same command again to continue."
+        ),
     ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run failed jobs of the folder again.")
+    ] = False,
+    nested: Annotated[
+        bool,
+        typer.Option(
+            "--nested",
+            help="Also repeat the search within each of as many outer folds (nested cross-validation).",
+        ),
+    ] = False,
     method: Annotated[
         str,
         typer.Option(help="Method of the interval: bbc, bbc_f, bbc_vc, or for comparison naive_folds … tt."),
@@ -87,12 +108,13 @@ def search(
     """Find the best of many configurations, and estimate its performance on new data.
 
     A configuration is a selection of columns and a learner. By default 60 of the 766 of the paper's search space are
-    tried, spread evenly. The estimate is corrected for the fact that the winner is the best of many.
+    tried, spread evenly. The estimate is corrected for the fact that the winner is the best of many. Each fit is a job
+    in a sandbox; with --folder, `assay status`, `assay results` and `assay explain` show them.
 
     \b
     Examples:
       assay search churn.csv --target left
-      assay search churn.csv --target left --configurations all --jobs 8 --folder churn-search
+      assay search churn.csv --target left --configurations all --folder churn-search
       assay search prices.parquet --target price --metric mae --model best.joblib
       assay search churn.csv --target left --space ranges --configurations 100
     """
@@ -101,10 +123,14 @@ def search(
             check_target(path)
     if output is not None and output.suffix not in (".csv", ".parquet"):
         raise ConfigError(f"{output}: predictions are written as .parquet or .csv.")
+    check_tier(tier)
+    from assay.runs.executors.base import ExecutorOptions
+    from assay.runs.executors.registry import make_executor
+    from assay.runs.run import RunOptions
     from assay.searches.search import search as find
 
     goes_on = "The same command goes on from there." if folder else "Nothing is kept without --folder."
-    with Counted("pieces", json, goes_on) as progress:
+    with Counted("jobs", json, goes_on) as progress:
         result = find(
             data,
             target or None,
@@ -116,8 +142,11 @@ def search(
             groups=group or None,
             csv=parse_csv_words(csv),
             seed=seed,
-            jobs=jobs,
+            constraint=constraint,
+            executor=make_executor("local", ExecutorOptions(parallel, tier)),
+            run_options=RunOptions(retry_failed=retry_failed),
             folder=folder,
+            nested=nested,
             method=method,
             progress=progress,
             alpha=alpha,
@@ -167,6 +196,8 @@ def _print(result: SearchResult) -> None:
     say()
     say(_for_everyone(result))
     say(_for_statisticians(result))
+    if result.nested is not None:
+        say(_nested(result.nested, result))
 
 
 def _for_everyone(result: SearchResult) -> str:
@@ -190,6 +221,17 @@ def _for_everyone(result: SearchResult) -> str:
     if interval.side == "two":
         return f"{expectation}, and be {sure} of {low} to {high}."
     return f"{expectation}, and be {sure} of {f'{low} or more' if interval.higher_is_better else f'{high} or less'}."
+
+
+def _nested(nested: Nested, result: SearchResult) -> str:
+    scores = [score for score in nested.scores if score == score]
+    winners = Counter(nested.winners)
+    same = winners[result.winner]
+    return (
+        f"Nested cross-validation, which repeats the search in {len(nested.scores)} outer folds: {result.metric} "
+        f"{number(nested.mean)} on average, {number(min(scores))} to {number(max(scores))} over the folds; "
+        f"{len(winners)} different winner{'s' * (len(winners) > 1)}, {result.winner} in {same} of them."
+    )
 
 
 def _for_statisticians(result: SearchResult) -> str:

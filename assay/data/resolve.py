@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from assay.data.kept import splits_path, table_path
 from assay.data.source import Loaded
 from assay.data.sources import find_source
 from assay.data.task import Fold, Task, TaskRequest
@@ -88,8 +89,8 @@ def load(task: Task, settings: Settings) -> TaskData:
     if task.problem:
         raise DataError(task.problem)
     try:
-        table = load_table(_table_path(task.data_digest, settings))
-        splits = load_splits(_splits_path(task.split_digest, settings))
+        table = load_table(table_path(task.data_digest, settings))
+        splits = load_splits(splits_path(task.split_digest, settings))
     except FileNotFoundError:
         _log.info("Reading %s again: it is no longer in the cache.", task.name)
         loaded = find_source(task.request.ref, task.request.where).load(task.request, settings)
@@ -171,7 +172,7 @@ def _make(request: TaskRequest, loaded: Loaded, settings: Settings) -> tuple[Tas
     draft = draft_task(request, loaded)
     splits = _splits_for(request, loaded, draft, settings)
     table = draft.table
-    path = _table_path(draft.data_digest, settings)
+    path = table_path(draft.data_digest, settings)
     if not os.path.exists(path):
         save_table(
             replace(table, columns=tuple(replace(column, role="feature") for column in table.columns)), path
@@ -209,11 +210,11 @@ def _splits_for(request: TaskRequest, loaded: Loaded, draft: Draft, settings: Se
     given = given_splits(loaded, draft.spec) if not request.split or draft.spec.kind == "given" else None
     if given is None and note.exists():
         try:
-            return load_splits(_splits_path(json.loads(note.read_text())["digest"], settings))
+            return load_splits(splits_path(json.loads(note.read_text())["digest"], settings))
         except FileNotFoundError:
             pass
     splits = given or make_splits(draft.spec, strata_of(draft, loaded.raw.source))
-    save_splits(splits, _splits_path(splits.digest(), settings))
+    save_splits(splits, splits_path(splits.digest(), settings))
     if given is None:
         _write_json(note, {"digest": splits.digest()})
     return splits
@@ -254,11 +255,3 @@ def _write_json(path: Path, value: object) -> None:
 
 def _resolved_path(request: TaskRequest, settings: Settings) -> Path:
     return settings.cache / "resolved" / f"{request.digest()}.json"
-
-
-def _table_path(digest: str, settings: Settings) -> Path:
-    return settings.cache / "tables" / f"{digest}.npz"
-
-
-def _splits_path(digest: str, settings: Settings) -> Path:
-    return settings.cache / "splits" / f"{digest}.npz"

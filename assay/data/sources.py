@@ -40,9 +40,16 @@ def _openml_test() -> Source:
     return OpenMLSource("test.openml")
 
 
+def _memory() -> Source:
+    from assay.data.memory import MemorySource
+
+    return MemorySource()
+
+
 _BUILT_IN: Mapping[str, Callable[[], Source]] = {
     "bundled": _bundled,
     "file": _file,
+    "memory": _memory,
     "openml": _openml,
     "test.openml": _openml_test,
 }

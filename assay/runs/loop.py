@@ -53,7 +53,10 @@ def run_plan(run: Run) -> None:
                 held.enter_context(hold_environment(ready.spec, run.settings))
         try:
             loop.run_all()
-        finally:
+        except BaseException:
+            run.executor.cancel()
+            raise
+        if not run.keep:
             run.executor.cancel()
 
 

@@ -68,7 +68,10 @@ class Event:
 
 @dataclass(frozen=True)
 class Run:
-    """A plan on its way into a store: who runs its jobs, who judges what they leave, and who is told of it."""
+    """A plan on its way into a store: who runs its jobs, who judges what they leave, and who is told of it.
+
+    With `keep` the executor's idle supervisors stay for the next plan, and whoever made the executor cancels it.
+    """
 
     plan: Plan
     store: Store
@@ -77,6 +80,7 @@ class Run:
     settings: Settings
     options: RunOptions = RunOptions()
     tell: Callable[[Event], None] = lambda event: None
+    keep: bool = False
 
 
 def missing_jobs(

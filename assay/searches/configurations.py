@@ -8,9 +8,9 @@ from functools import cache
 from itertools import islice
 
 from assay.errors import ConfigError
+from assay.frameworks.pipeline.estimator import Estimator
 from assay.frameworks.space import Configured, Space, Value
 from assay.plugins import suggest
-from assay.searches.estimator import Estimator
 from assay.searches.samplers import all_of, draw, spread
 from assay.searches.spaces import find_space
 from assay.vocabulary import TaskType

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from assay.data.task import Column
-    from assay.searches.estimator import Columns
+    from assay.frameworks.pipeline.estimator import Columns
     from assay.typing import Array, Floats, Frame, Ints, Series
 
 __all__ = ["SearchData", "SearchInput", "open_data"]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.frameworks.pipeline.estimator import Estimator
 from assay.frameworks.space import Configured
 from assay.results.prediction_matrix import PredictionMatrix
-from assay.searches.estimator import Estimator
+from assay.searches.nested import Nested
 from assay.uncertainty.result import Interval
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ class SearchResult:
         metric: what the winner is best by.
         classes: in sorted order; empty for values.
         notes: what else is worth knowing.
-        pieces: how many pieces of work there were, and how many of them were found finished in the folder.
+        jobs: how many jobs there were, and how many of them were found finished in the folder.
         seconds: this call took, on the clock.
+        nested: what nested cross-validation found; None if it was not asked for.
     """
 
     winner: str
@@ -51,8 +53,9 @@ class SearchResult:
     metric: str
     classes: tuple[np.generic, ...]
     notes: tuple[str, ...]
-    pieces: tuple[int, int]
+    jobs: tuple[int, int]
     seconds: float
+    nested: Nested | None = None
 
     def write_predictions(self, path: Path | str) -> None:
         """Write all predictions as Parquet or CSV, for `assay interval`: the same winner, the same interval."""
@@ -99,8 +102,9 @@ class SearchResult:
                 "folds": self.predictions.n_folds,
                 "repeats": len(self.predictions.values),
                 "notes": list(self.notes),
-                "pieces": self.pieces[0],
-                "pieces_found": self.pieces[1],
+                "jobs": self.jobs[0],
+                "jobs_found": self.jobs[1],
+                "nested": None if self.nested is None else self.nested.to_json(),
                 "seconds": self.seconds,
             }
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from assay.searches.configurations import Configuration, Part
 
-__all__ = ["Guide", "all_of", "draw", "open_guide", "propose", "spread"]
+__all__ = ["Guide", "all_of", "draw", "open_guide", "propose", "spread", "tell"]
 
 Guide = Literal["guided", "random"]
 
@@ -76,6 +76,16 @@ def open_guide(guide: Guide, higher: bool, seed: int) -> optuna.Study:
         else optuna.samplers.RandomSampler(seed=seed)
     )
     return optuna.create_study(direction="maximize" if higher else "minimize", sampler=sampler)
+
+
+def tell(study: optuna.Study, trial: optuna.Trial, score: float | None) -> None:
+    """Tell the guide how good its proposal is; None if it failed."""
+    from optuna.trial import TrialState
+
+    if score is None:
+        study.tell(trial, state=TrialState.FAIL)
+    else:
+        study.tell(trial, score)
 
 
 def propose(space: Space, task_type: TaskType, trial: optuna.Trial) -> Configured:

@@ -7,21 +7,24 @@ interval comes from the predictions of all configurations (`assay.uncertainty`).
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from assay.data.digest import digest_json, digest_splits
 from assay.errors import ConfigError, DataError, UserError
+from assay.frameworks.pipeline.estimator import Estimator
 from assay.frameworks.space import Space
-from assay.metrics import BUILTIN, default_metrics
+from assay.jobs.constraint import Constraint, read_constraint
+from assay.metrics import default_metrics
 from assay.results.prediction_matrix import PredictionMatrix
+from assay.runs.executors.base import Executor, ExecutorOptions
+from assay.runs.executors.registry import make_executor
+from assay.runs.run import RunOptions
 from assay.searches.configurations import (
     PIPELINES,
     TRIVIAL,
@@ -30,28 +33,26 @@ from assay.searches.configurations import (
     configurations_of,
     from_estimators,
 )
-from assay.searches.crossfit import Work, compute_all, failure_text, open_folder, read_pieces
-from assay.searches.estimator import Estimator
+from assay.searches.fits import Progress, Work, open_fitting
 from assay.searches.folds import fold_rows
-from assay.searches.identity import identity
 from assay.searches.inputs import SearchData, SearchInput, open_data
-from assay.searches.pipelines import Demand, make_pipeline
+from assay.searches.matrix import demand_for, gather
+from assay.searches.nested import nest
+from assay.searches.pipelines import Demand, fit_winner
 from assay.searches.result import SearchResult
 from assay.searches.spaces import find_space
 from assay.settings import Settings
 from assay.uncertainty.bbc import FEWEST_FOLDS, Search, prepare
 from assay.uncertainty.methods import METHODS, OWN_WINNER, find_interval
 from assay.uncertainty.result import TIE, Interval, Options, turned
-from assay.uncertainty.scorers import make_scorer
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from assay.typing import Floats, JsonObject
-
-__all__ = ["demand_for", "fit_winner", "gather", "search"]
+__all__ = ["LIMIT", "search"]
 
 DEFAULT = 60
+LIMIT = "10m1c"  # what one fit may use
 LARGEST_SEED = 2**32 - 1
 FAILURES_SHOWN = 3  # failures that get a note each
 OF_ALL_ROWS = ("bbc", "bbc_vc", "naive_samples")  # methods that judge rows of several folds together
@@ -70,16 +71,22 @@ def search(
     repeats: int = 1,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    jobs: int = 1,
+    constraint: str | Constraint = LIMIT,
+    parallel: int | None = None,
+    executor: Executor | None = None,
+    run_options: RunOptions | None = None,
     folder: Path | str | None = None,
+    nested: bool = False,
     method: str = "bbc",
     options: Options | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     settings: Settings | None = None,
     csv: Mapping[str, object] | None = None,
     **fields: object,
 ) -> SearchResult:
     """Find the best of many configurations by cross-validation, fit it, and say how good it is on new rows.
+
+    Every fit is a job: it runs in a sandbox, under limits, and has a row in the store.
 
     Args:
         data: a path, a DataFrame with the name of the target's column, or (X, y).
@@ -96,11 +103,15 @@ def search(
         repeats: of the cross-validation.
         groups: a column, or (N) names: rows of one group stay on one side.
         seed: of folds, of learners and of the interval.
-        jobs: processes; -1 is one for each core.
-        folder: keep finished pieces there; the same call again computes what is missing.
+        constraint: what one fit may use, as in `assay run`; a fit that takes longer is a failure of its configuration.
+        parallel: how many jobs run at a time; by default as many as this machine has cores for.
+        executor: where jobs run, instead of `parallel` jobs on this machine.
+        run_options: as of any run, for example whether failed jobs run again.
+        folder: a store for the jobs; the same call again computes what is missing. Without it nothing is kept.
+        nested: also repeat the whole search within each of `folds` outer folds, and score its winner there.
         method: of the interval.
         options: of the interval.
-        progress: called after each piece of work with how many are done, and of how many.
+        progress: called after each job with how many are done, and of how many.
         settings: folders of Assay, for files.
         csv: how a CSV file is written, as in `assay.load_suite`.
         fields: fields of the options by name (`alpha=0.1`, `side="two"`), which go before `options`.
@@ -110,24 +121,22 @@ def search(
     """
     began = time.monotonic()
     chosen_options = replace(options or Options(), **fields)  # type: ignore[arg-type]  # names of fields, as given
-    _check(method, folds, repeats, jobs, seed)
-    rows = open_data(data, target, groups, metric, settings, csv)
+    _check(method, folds, repeats, seed)
+    chosen = settings or Settings.from_environment()
+    rows = open_data(data, target, groups, metric, chosen, csv)
     metric = metric or default_metrics(rows.task_type)[0]
     tried = _configurations(configurations, space, rows, seed, prepare_columns)
     split, notes = fold_rows(rows, folds, repeats, seed)
-    n_folds = 1 + max(fold for _, fold, _, _ in split)
-    if method == "bbc_f" and n_folds < FEWEST_FOLDS and not chosen_options.few_folds:
-        raise ConfigError(f"{n_folds} folds are too few for bbc_f, it needs {FEWEST_FOLDS}. Take bbc.")
-    work = Work(rows, tried, split, demand_for(rows, metric, seed))
-    with ExitStack() as stack:
-        if folder is None:
-            where = Path(stack.enter_context(TemporaryDirectory()))
-        else:
-            where = open_folder(Path(folder), _about(work))
-        n_found = compute_all(work, where, jobs, progress)
-        values, failed = read_pieces(work, where)
-    judged = _judged(gather(work, values, failed), metric, failed)
-    del values
+    _check_folds(method, 1 + max(fold for _, fold, _, _ in split), chosen_options)
+    work = Work(rows, tried, split, demand_for(rows, metric, seed), metric)
+    limit = constraint if isinstance(constraint, Constraint) else read_constraint(constraint, {}, "search")
+    where = executor or make_executor("local", ExecutorOptions(parallel))
+    with open_fitting(_store(folder), limit, where, chosen, _run_options(run_options)) as fitting:
+        fits = fitting.fit([work], progress)[0]
+        outer = nest(fitting, work, folds, progress) if nested else None
+        counted = fitting.n_jobs, fitting.n_found
+    failed = dict(fits.failed)
+    judged = _judged(gather(work, fits), metric, failed)
     interval = _interval(judged, method, chosen_options, seed)
     winner = next(one for one in tried if one.name == judged.data.names[judged.winner])
     model, unfitted = _model(rows, winner, work.demand)
@@ -143,14 +152,15 @@ def search(
         metric=metric,
         classes=rows.classes,
         notes=(*rows.notes, *notes, *_left_out(failed), *unfitted),
-        pieces=(len(work.pieces()), n_found),
+        jobs=counted,
         seconds=time.monotonic() - began,
+        nested=outer,
     )
 
 
-def _check(method: str, folds: int, repeats: int, jobs: int, seed: int) -> None:
+def _check(method: str, folds: int, repeats: int, seed: int) -> None:
     """Refuse what would be found wrong only after the work."""
-    for name, value in (("folds", folds), ("repeats", repeats), ("jobs", jobs), ("seed", seed)):
+    for name, value in (("folds", folds), ("repeats", repeats), ("seed", seed)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool):
             raise ConfigError(f"{name} is {value!r}: give a whole number.")
     if not 0 <= seed <= LARGEST_SEED:
@@ -165,8 +175,29 @@ def _check(method: str, folds: int, repeats: int, jobs: int, seed: int) -> None:
         )
     if repeats < 1 or folds < 2:
         raise ConfigError(f"{folds} folds, {repeats} repeats: at least two folds and one repeat are needed.")
-    if jobs == 0 or jobs < -1:
-        raise ConfigError(f"{jobs} jobs: give a number of processes, or -1 for one on each core.")
+
+
+def _check_folds(method: str, n_folds: int, options: Options) -> None:
+    if method == "bbc_f" and n_folds < FEWEST_FOLDS and not options.few_folds:
+        raise ConfigError(f"{n_folds} folds are too few for bbc_f, it needs {FEWEST_FOLDS}. Take bbc.")
+
+
+def _store(folder: Path | str | None) -> Path | None:
+    """Return the folder of the store; refuse the folder of a search that an earlier version wrote."""
+    if folder is None:
+        return None
+    if os.path.isfile(Path(folder, "search.json")):
+        raise ConfigError(
+            f"{folder} holds a search of an earlier version, whose work cannot be continued: searches are kept in "
+            "stores now. Name a new folder."
+        )
+    return Path(folder)
+
+
+def _run_options(given: RunOptions | None) -> RunOptions:
+    """Return the options of a run; inference is not timed unless that is asked for: a search does not need it."""
+    chosen = given or RunOptions()
+    return replace(chosen, timing_s=0.0) if chosen.timing_s is None else chosen
 
 
 def _by_score(judged: Search) -> dict[str, float]:
@@ -204,19 +235,6 @@ def _left_out(failed: Mapping[str, str]) -> list[str]:
     return [*notes, f"{more} more configurations failed and were left out."] if more else notes
 
 
-def demand_for(data: SearchData, metric: str, seed: int) -> Demand:
-    """Return what learners need to know; a metric other than the area of two classes needs probabilities.
-
-    A metric that is not for such a target, or whose function raises, is refused here, before there is any work.
-    """
-    same = float(data.y.mean()) if data.is_value else 1 / len(data.classes)
-    plain = np.full((data.n_rows, 1, data.n_scores), same)
-    scorer = make_scorer(metric, data.y, plain if data.n_scores > 1 else plain[:, :, 0])
-    if scorer.metric.name not in BUILTIN:  # a function that raises would do so only after all the work
-        scorer.weighted(np.ones((1, data.n_rows), dtype=np.uint8))
-    return Demand(data.is_value, metric != "auc" or len(data.classes) > 2, seed)
-
-
 def _configurations(
     given: Configurations, space: Space | str, data: SearchData, seed: int, prepare_columns: bool
 ) -> tuple[Configuration, ...]:
@@ -235,45 +253,6 @@ def _configurations(
         raise ConfigError("There are no configurations: give at least one.")
     check_names(tried)
     return tried
-
-
-def _about(work: Work) -> JsonObject:
-    """Return what makes this search this one, as digests by what the user would call them."""
-    import sklearn
-
-    identities = [
-        [one.name, str(one.selector), str(one.learner), identity(one.estimator)]
-        for one in work.configurations
-    ]
-    target = [str(work.data.y.dtype.kind), [str(one) for one in work.data.classes]]
-    return {
-        "data": work.data.digest(),
-        "the kind of target": digest_json(target),
-        "configurations": digest_json(identities),
-        "folds": digest_splits(work.folds),
-        "seed": work.demand.seed,
-        "the kind of metric": "probabilities" if work.demand.probabilities else "order or values",
-        "the version of scikit-learn": sklearn.__version__,
-    }
-
-
-def gather(work: Work, values: Sequence[Floats], failed: Mapping[str, str]) -> PredictionMatrix:
-    """Return the predictions of the configurations that failed nowhere; nothing is copied where none failed."""
-    names = [one.name for one in work.configurations]
-    kept = [at for at, name in enumerate(names) if name not in failed]
-    if not kept:
-        name, why = next(iter(failed.items()))
-        raise UserError(f"All {len(names)} configurations failed. The first was {name}, in {why}")
-    fold_of = np.zeros((len(values), work.data.n_rows), dtype=np.int64)
-    for repeat, fold, _, test in work.folds:
-        fold_of[repeat, test] = fold
-    return PredictionMatrix(
-        y=work.data.y,
-        values=tuple(values) if len(kept) == len(names) else tuple(one[:, kept] for one in values),
-        folds=tuple(fold_of),
-        names=tuple(names[at] for at in kept),
-        groups=work.data.groups,
-    )
 
 
 def _judged(data: PredictionMatrix, metric: str, failed: dict[str, str]) -> Search:
@@ -312,17 +291,9 @@ def _model(
         return fit_winner(data, winner, demand), ()
     except Exception as error:  # whatever a learner raises
         return None, (
-            f"The winner could not be fitted on all rows, so there is no model of it: {failure_text(error)}",
+            f"The winner could not be fitted on all rows, so there is no model of it: {_one_line(error)}",
         )
 
 
-def fit_winner(data: SearchData, winner: Configuration, demand: Demand) -> Estimator:
-    """Return the pipeline of a configuration, fitted on all rows."""
-    import warnings
-
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model: Estimator = make_pipeline(winner, demand).fit(data.x, data.y)
-        return model
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".split("\n")[0][:200].removesuffix(": ")

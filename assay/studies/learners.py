@@ -1,6 +1,6 @@
 """Where models that were saved before searches had a package of their own look for their classes."""
 
-from assay.searches.learners import (
+from assay.frameworks.pipeline.learners import (
     ForestClassifier,
     ForestRegressor,
     PrunedTreeClassifier,

@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from assay import __version__
 from assay.errors import ConfigError, UserError
 from assay.files import make_folder, read_bytes, write_replace
-from assay.searches.crossfit import WORKER_DIED
 
 if TYPE_CHECKING:
     from assay.typing import JsonObject
 
-__all__ = ["StudyPiece", "StudyRow", "StudyRows", "run_pieces"]
+__all__ = ["StudyPiece", "StudyRow", "StudyRows", "missing_pieces", "run_pieces"]
+
+WORKER_DIED = (
+    "A process was killed from outside, most likely because memory ran out. What is finished is kept: start again, "
+    "with fewer processes."
+)
 
 StudyRow: TypeAlias = "JsonObject"
 StudyRows: TypeAlias = "list[StudyRow]"
@@ -50,8 +54,7 @@ def run_pieces(
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[StudyRow]:
     """Run the pieces that the folder lacks in so many processes, then yield the rows of all, in their order."""
-    make_folder(folder)
-    missing = [piece for piece in pieces if _read(folder / piece.file) is None]
+    missing = missing_pieces(pieces, folder)
     n_found = len(pieces) - len(missing)
     report = progress or (lambda *_: None)
     report(n_found, len(pieces))
@@ -62,6 +65,12 @@ def run_pieces(
         if rows is None:
             raise ConfigError(f"{folder / piece.file} was removed while the study ran. Start it again.")
         yield from rows
+
+
+def missing_pieces(pieces: Sequence[StudyPiece], folder: Path) -> list[StudyPiece]:
+    """Return the pieces that the folder lacks; the folder is made where there is none."""
+    make_folder(folder)
+    return [piece for piece in pieces if _read(folder / piece.file) is None]
 
 
 def _run_all(missing: Sequence[StudyPiece], folder: Path, jobs: int) -> Iterator[None]:

@@ -1,5 +1,5 @@
 """Where models that were saved before searches had a package of their own look for their classes."""
 
-from assay.searches.ses import SES
+from assay.frameworks.pipeline.ses import SES
 
 __all__ = ["SES"]

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import chi2, kstest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from assay.searches.independence import ClassTests, ValueTests, make_tests
-from assay.searches.selectors import Lasso, Univariate
-from assay.searches.ses import SES
+from assay.frameworks.pipeline.independence import ClassTests, ValueTests, make_tests
+from assay.frameworks.pipeline.selectors import Lasso, Univariate
+from assay.frameworks.pipeline.ses import SES
 
 PARENTS, CHILD, ANCESTOR, SPOUSE = (0, 1), 2, 3, 4
 

@@ -14,7 +14,8 @@ from assay.errors import ConfigError, DataError
 from assay.searches.guided import search_guided
 from assay.searches.inputs import open_data
 from assay.settings import Settings
-from assay.studies.real_coverage import RealSetting, draw_training, run_one, run_real
+from assay.store.store import Store
+from assay.studies.real_coverage import RealSetting, draw_training, open_study, run_one, run_real
 from assay.uncertainty.bbc import prepare
 
 
@@ -30,18 +31,17 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RealSetting:
 def test_training_rows_and_held_out_ones_are_all_rows(source: RealSetting) -> None:
     data = open_data(source.path, source.target, None, "auc", Settings.from_environment())
     train, rest = draw_training(data, 60, np.random.default_rng(0))
-    assert (train.n_rows, rest.n_rows) == (60, 509)
-    both = pd.concat([train.x, rest.x])
-    assert sorted(both.iloc[:, 0]) == sorted(data.x.iloc[:, 0])
-    assert min(np.unique(train.y, return_counts=True)[1]) >= 2
+    assert (len(train), len(rest)) == (60, 509)
+    assert sorted([*train, *rest]) == list(range(569))
+    assert min(np.unique(data.y[train], return_counts=True)[1]) >= 2
     with pytest.raises(DataError, match="has 569 rows"):
         draw_training(data, 569, np.random.default_rng(0))
     with pytest.raises(DataError, match="never have two of every class and leave one"):
         draw_training(data, 3, np.random.default_rng(0))
 
 
-def test_truth_is_the_score_on_rows_that_were_left(source: RealSetting) -> None:
-    rows = run_one(source, 0, ["bbc", "naive_folds", "tt"])
+def test_truth_is_the_score_on_rows_that_were_left(source: RealSetting, tmp_path: Path) -> None:
+    rows = run_one(source, 0, ["bbc", "naive_folds", "tt"], tmp_path / "store")
     assert {row["truth"] for row in rows} == {rows[0]["truth"]}, "all three speak of the same winner"
     assert 0.9 < rows[0]["truth"] <= 1 and rows[0]["bound"] < rows[0]["truth"]
     assert rows[0]["setting"] == "cancer, N=60, C=4, auc" and rows[0]["c"] == 4
@@ -49,35 +49,44 @@ def test_truth_is_the_score_on_rows_that_were_left(source: RealSetting) -> None:
 
 def test_finished_searches_are_not_run_again(source: RealSetting, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    first = run_real([source], tmp_path / "study", 2, ["bbc"], progress=lambda *one: told.append(one))
-    again = run_real([source], tmp_path / "study", 2, ["bbc"], progress=lambda *one: told.append(one))
-    assert told == [(0, 2), (1, 2), (2, 2), (2, 2)] and first == again and first[0].repetitions == 2
+    said = {"repetitions": 2, "methods": ["bbc"], "jobs": 2, "progress": lambda *one: told.append(one)}
+    first = run_real([source], tmp_path / "study", **said)
+    n_jobs = 2 * (4 * 10 + 4)  # each configuration on ten folds, and on all training rows
+    assert told[0] == (0, n_jobs) and (n_jobs, n_jobs) in told and told[-1] == (2, 2)
+    assert len(Store(tmp_path / "study" / "store").rows()) == n_jobs
+    told.clear()
+    again = run_real([source], tmp_path / "study", **said)
+    assert told == [(2, 2)] and first == again and first[0].repetitions == 2
 
 
-def test_guided_searches_are_judged_like_others(source: RealSetting) -> None:
+def test_guided_searches_are_judged_like_others(source: RealSetting, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
-    guided = replace(source, strategy="guided", n_configurations=12)
-    rows = run_one(guided, 0, ["bbc", "naive_folds"])
-    assert rows[0]["setting"].endswith(", guided") and rows[0]["c"] == 12
+    store = tmp_path / "store"
+    guided = replace(source, strategy="guided", n_configurations=6)
+    rows = run_one(guided, 0, ["bbc", "naive_folds"], store)
+    assert rows[0]["setting"].endswith(", guided") and rows[0]["c"] == 6
     assert 0.8 < rows[0]["truth"] <= 1 and rows[0]["bound"] < 1
-    assert _plain(run_one(guided, 0, ["bbc"])[0]) == _plain(rows[0]), "the same number is the same search"
-    by_chance = run_one(replace(guided, strategy="random"), 0, ["bbc"])[0]
+    n_jobs = len(Store(store).rows())
+    assert _plain(run_one(guided, 0, ["bbc"], store)[0]) == _plain(rows[0]), "it is the same search"
+    assert len(Store(store).rows()) == n_jobs == 6 * 11
+    by_chance = run_one(replace(guided, strategy="random"), 0, ["bbc"], store)[0]
     assert by_chance["winner"] != rows[0]["winner"]
     with pytest.raises(ConfigError, match="choose one of static, random, guided"):
         replace(source, strategy="clever")
 
 
-def test_proposals_are_scored_as_the_winner_is_chosen(source: RealSetting) -> None:
+def test_proposals_are_scored_as_the_winner_is_chosen(source: RealSetting, tmp_path: Path) -> None:
     optuna = pytest.importorskip("optuna")
     data = open_data(source.path, source.target, None, "auc", Settings.from_environment())
-    train, _ = draw_training(data, 60, np.random.default_rng(0))
+    train = data.take(draw_training(data, 60, np.random.default_rng(0))[0])
     told: list[float] = []
     real = optuna.Study.tell
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             optuna.Study, "tell", lambda own, trial, score: (told.append(score), real(own, trial, score))[1]
         )
-        predictions, tried = search_guided(train, "auc", 8, 10, 1)
+        with open_study(tmp_path / "store", 2) as fitting:
+            predictions, tried = search_guided(fitting, train, "auc", 5, 4, 1)
     np.testing.assert_allclose(prepare(predictions, "auc").scores, told, atol=1e-12)
     assert list(tried) == list(predictions.names)
 

@@ -70,16 +70,28 @@ def inspect_nursery(pid: int, log: str, control: int, readable: Collection[str])
     return _shared_pages(pid, readable)
 
 
-def inspect_scratch(pid: int) -> str:
+def inspect_scratch(pid: int, readable: Collection[str]) -> str:
     """Return where a nursery has files of its own, removed ones that are still open or mapped included.
 
-    A job cannot see them. One that has mapped them before it entered its sandbox could write there for the next.
+    A job cannot see them. One that has mapped them before it entered its sandbox could write there for the next. Of
+    what is `readable` there, the places that it is mounted on are no files of the nursery's.
     """
     for place in SCRATCH:
         scratch = os.statvfs(f"/proc/{pid}/root{place}")
-        if scratch.f_files - scratch.f_ffree > 1:  # the folder itself
+        if scratch.f_files - scratch.f_ffree > len(_made_for(readable, place)):
             return f"its import leaves files in {place}, which a job would not find"
     return ""
+
+
+def _made_for(readable: Collection[str], place: str) -> set[Path]:
+    """Return the folder itself, and those that had to be made in it so that something could be mounted there."""
+    tops = [
+        path
+        for path in map(Path, readable)
+        if not any(path != other and path.is_relative_to(other) for other in map(Path, readable))
+    ]
+    made = {folder for path in tops for folder in (path, *path.parents) if folder.is_relative_to(place)}
+    return made | {Path(place)}
 
 
 def inspect_job(pid: int, nursery: int, expected: Expected, readable: Collection[str], network: bool) -> str:

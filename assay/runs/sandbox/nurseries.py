@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from assay.runs.launch import Launch
 from assay.runs.sandbox.base import CannotFork
@@ -100,4 +101,5 @@ def nursery_key(launch: Launch) -> str:
     """Return all that a nursery depends on: sandbox, command, code and limits; but not a job's data or its cores."""
     limits = [launch.memory_mb, launch.disk_mb, launch.processes, launch.network, launch.n_cores]
     words = readable_words(launch.readable, launch.framework, launch.hidden)
-    return json.dumps([limits, launch.argv, launch.code, dict(launch.environ), words])
+    # Folders of code are named after their contents, so that the same framework in two stores is the same.
+    return json.dumps([limits, launch.argv, Path(launch.code).name, dict(launch.environ), words])

@@ -185,7 +185,7 @@ class Nursery:
         try:
             with theirs:
                 # What the last job left for the nursery while that was stopped.
-                if problem := inspect_scratch(self.pid) or pending_signals(self.pid):
+                if problem := inspect_scratch(self.pid, self.launch.readable) or pending_signals(self.pid):
                     raise CannotFork(f"{problem}.")
                 os.kill(self.pid, signal.SIGCONT)
                 socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
@@ -256,7 +256,7 @@ class Nursery:
         if set(self._group.pids()) != expected:
             raise CannotFork("its import leaves another process, which would not be stopped.")
         problem = inspect_nursery(self.pid, str(self.log), self._socket_inode, self.readable)
-        problem = problem or inspect_scratch(self.pid)
+        problem = problem or inspect_scratch(self.pid, self.launch.readable)
         if problem:
             raise CannotFork(f"{problem}.")
 

@@ -1,0 +1,225 @@
+"""The fits of searches as ordinary jobs: a configuration is a framework with parameters, a fold of the search a fold.
+
+So each fit has its limits and its row, and what is done is found again. A configuration that fails in its first fold
+is not tried in the others: it is out, and might need its whole limit in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.api.flow import run
+from assay.errors import StoreError
+from assay.frameworks.pipeline.steps import Demand
+from assay.frameworks.predictions import Asked, BadPredictions, read_predictions
+from assay.jobs.constraint import Constraint
+from assay.jobs.job import Job
+from assay.jobs.plan import Plan, plan_jobs
+from assay.jobs.row import Row
+from assay.runs.executors.base import Executor
+from assay.runs.folds import read_truth
+from assay.runs.run import Event, RunOptions
+from assay.searches.configurations import Configuration
+from assay.searches.folds import Fold
+from assay.searches.inputs import SearchData
+from assay.searches.specs import Specs
+from assay.searches.tasks import task_of
+from assay.settings import Settings
+from assay.store.store import Store
+
+if TYPE_CHECKING:
+    from assay.typing import Floats, Ints
+
+__all__ = ["Fitting", "FoldFits", "Progress", "Work", "open_fitting"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What is to be fitted: each configuration on each fold, given as (repeat, fold, training rows, test rows)."""
+
+    data: SearchData
+    configurations: tuple[Configuration, ...]
+    folds: tuple[Fold, ...]
+    demand: Demand
+    metric: str
+
+
+@dataclass(frozen=True, eq=False)
+class FoldFits:
+    """Out-of-fold predictions: for each repeat (N, C), or (N, C, K) of several classes, and why some failed.
+
+    What a configuration has not predicted is zero.
+    """
+
+    values: tuple[Floats, ...]
+    failed: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class _Planned:
+    """The jobs of some work, those of one fold together, in the order of the configurations."""
+
+    work: Work
+    plan: Plan
+
+    def jobs(self, is_first: bool, out: frozenset[str] = frozenset()) -> list[Job]:
+        """Return the jobs of the first fold, or of the others without those of configurations that are out."""
+        count = len(self.work.configurations)
+        jobs = self.plan.jobs[:count] if is_first else self.plan.jobs[count:]
+        return [job for job in jobs if job.key not in out]
+
+    def named(self) -> Iterator[tuple[int, Fold, Job]]:
+        """Yield the position of the configuration, the fold, and the job."""
+        count = len(self.work.configurations)
+        folds = sorted(self.work.folds, key=lambda fold: fold[:2])
+        for at, job in enumerate(self.plan.jobs):
+            yield at % count, folds[at // count], job
+
+
+class Fitting:
+    """Where searches have their fits done: a store, an executor, and what one fit may use."""
+
+    def __init__(
+        self,
+        store: Store,
+        executor: Executor,
+        constraint: Constraint,
+        settings: Settings,
+        options: RunOptions,
+        is_kept: bool,
+    ) -> None:
+        self.store, self.executor, self.constraint, self.settings = store, executor, constraint, settings
+        self.options, self.is_kept = options, is_kept
+        self.n_jobs = self.n_found = 0
+
+    def fit(self, works: Sequence[Work], progress: Progress | None = None) -> list[FoldFits]:
+        """Run what is missing, all work together, and return the predictions of each work."""
+        return [self._read(planned) for planned in self.run(works, progress)]
+
+    def run(self, works: Sequence[Work], progress: Progress | None = None) -> list[_Planned]:
+        """Run what is missing, all work together."""
+        with TemporaryDirectory(prefix="assay-search-") as folder:
+            every = [one for work in works for one in work.configurations]
+            specs = Specs(every, Path(folder), self.is_kept)
+            planned = [self._plan(work, specs) for work in works]
+            self._run(planned, progress or (lambda done, total: None))
+        return planned
+
+    def _plan(self, work: Work, specs: Specs) -> _Planned:
+        task = task_of(work.data, work.folds, work.metric, self.settings)
+        seed = work.demand.seed
+        frameworks = [specs.of(one, work.data, seed) for one in work.configurations]
+        return _Planned(work, plan_jobs([task], frameworks, self.constraint, seed=seed))
+
+    def _run(self, planned: Sequence[_Planned], progress: Progress) -> None:
+        states = self.store.states()
+        keys = {job.key for one in planned for job in one.plan.jobs}
+        done = {key for key in keys if key in states and states[key].state == "done"}
+        self.n_jobs, self.n_found = self.n_jobs + len(keys), self.n_found + len(done)
+        skipped: set[str] = set()
+        progress(len(done), len(keys))
+
+        def tell(event: Event) -> None:
+            if event.kind == "done":
+                done.add(event.job.key)
+                progress(len(done), len(keys) - len(skipped))
+
+        self._run_jobs(planned, [job for one in planned for job in one.jobs(is_first=True)], tell)
+        out = [self._fail_first(one) for one in planned]
+        skipped.update(key for keys_out in out for key in keys_out if key not in done)
+        rest = [job for one, gone in zip(planned, out, strict=True) for job in one.jobs(False, gone)]
+        if rest:
+            self._run_jobs(planned, rest, tell)
+
+    def _run_jobs(
+        self, planned: Sequence[_Planned], jobs: Sequence[Job], tell: Callable[[Event], None]
+    ) -> None:
+        unique = tuple({job.key: job for job in jobs}.values())
+        first = planned[0].plan
+        tasks = tuple({task.digest: task for one in planned for task in one.plan.tasks}.values())
+        specs = tuple(spec for one in planned for spec in one.plan.frameworks)
+        plan = replace(first, jobs=unique, tasks=tasks, frameworks=specs)
+        run(plan, self.store, self.executor, self.options, settings=self.settings, tell=tell, keep=True)
+
+    def _fail_first(self, planned: _Planned) -> frozenset[str]:
+        """Return the keys of the jobs of configurations that failed in the first fold."""
+        first = {job.key for job in planned.jobs(is_first=True)}
+        bad = {at for at, _, job in planned.named() if job.key in first and self._row(job).status != "ok"}
+        return frozenset(job.key for at, _, job in planned.named() if at in bad)
+
+    def _row(self, job: Job) -> Row:
+        row = self.store.row(job.key)
+        if row is None:
+            raise StoreError(f"Job {job.key} has no row in {self.store.folder.root}. Run the search again.")
+        return row
+
+    def _read(self, planned: _Planned) -> FoldFits:
+        work = planned.work
+        n_repeats = 1 + max(repeat for repeat, *_ in work.folds)
+        shape = (work.data.n_rows, len(work.configurations), work.data.n_scores)
+        values = [np.zeros(shape) for _ in range(n_repeats)]
+        failed: dict[str, str] = {}
+        truth_rows = cache(self._test_rows)
+        for at, (repeat, fold, _, _), job in planned.named():
+            name = work.configurations[at].name
+            if name in failed:
+                continue
+            row = self._row(job)
+            if row.status != "ok":
+                failed[name] = f"fold {fold}: {row.message or row.status}"
+                continue
+            values[repeat][truth_rows(row.fold_digest), at] = self._predictions(row, work.data)
+        return FoldFits(tuple(one[:, :, 0] if shape[2] == 1 else one for one in values), failed)
+
+    def _test_rows(self, fold_digest: str) -> Ints:
+        truth = read_truth(self.store.folder, fold_digest)
+        if truth.value is None:
+            raise StoreError(f"{truth.sentence}. Name another folder, and search again.")
+        rows: Ints = truth.value.rows
+        return rows
+
+    def _predictions(self, row: Row, data: SearchData) -> Floats:
+        attempt = self.store.folder.job(row.key).attempt(row.attempt)
+        classes = tuple(str(label) for label in data.classes)
+        n_test = len(self._test_rows(row.fold_digest))
+        try:
+            found = read_predictions(attempt.out, Asked(data.task_type, classes, n_test), attempt.root)
+        except BadPredictions:
+            found = None
+        if found is None:
+            raise StoreError(
+                f"The predictions of job {row.key} cannot be read any more in {self.store.folder.root}. Search again "
+                "in a new folder."
+            )
+        if found.probabilities is None:
+            return found.values[:, None]
+        probabilities: Floats = found.probabilities
+        return probabilities if len(classes) > 2 else probabilities[:, 1:]
+
+
+@contextmanager
+def open_fitting(
+    folder: Path | None,
+    constraint: Constraint,
+    executor: Executor,
+    settings: Settings,
+    options: RunOptions,
+) -> Iterator[Fitting]:
+    """Open the store in which the jobs of searches are kept; without a folder, one that is gone afterwards."""
+    with TemporaryDirectory(prefix="assay-search-") as scratch:
+        store = Store(Path(scratch, "store") if folder is None else folder)
+        try:
+            yield Fitting(store, executor, constraint, settings, options, is_kept=folder is not None)
+        finally:
+            executor.cancel()
+            store.close()
