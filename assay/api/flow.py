@@ -21,6 +21,7 @@ from assay.results.judge import judge_attempt
 from assay.runs.applicable import with_declared
 from assay.runs.executors.base import Executor
 from assay.runs.executors.registry import make_executor
+from assay.runs.folds import Questions
 from assay.runs.loop import run_plan
 from assay.runs.machine import check_possible
 from assay.runs.place import Place
@@ -178,12 +179,13 @@ def run(
     """
     jobs, where, chosen = match_store(jobs, store), executor or make_executor(), options or RunOptions()
     check_plan(jobs, where.place, chosen)
+    ask = Questions().ask
     run_plan(
         Run(
             plan=jobs,
             store=store,
             executor=where,
-            judge=lambda job, folder: judge_attempt(store.folder, job, folder, own_metrics=True),
+            judge=lambda job, folder: judge_attempt(store.folder, job, folder, own_metrics=True, ask=ask),
             settings=settings or Settings.from_environment(),
             options=chosen,
             tell=tell,

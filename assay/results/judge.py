@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from assay.data.task import Task
 from assay.errors import UserError
@@ -23,6 +23,7 @@ from assay.results.without_oof import NO_OOF
 from assay.runs.folds import Question, read_question
 
 if TYPE_CHECKING:
+    from assay.files import Read
     from assay.typing import Array
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
+Ask: TypeAlias = "Callable[[StoreFolder, str, str], Read[Question]]"
 PREDICTION_FILES = ("predictions.npz", "predictions.csv")
 
 
@@ -59,19 +61,32 @@ class Judgement:
     damage: str = ""
 
 
-def judge_attempt(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool = False) -> Row:
+def judge_attempt(
+    store: StoreFolder,
+    job: Job,
+    folder: AttemptFolder,
+    own_metrics: bool = False,
+    ask: Ask = read_question,
+) -> Row:
     """Classify an attempt, score it, keep the row in `verdict.json` and return it.
 
     A metric that is a function in somebody's file runs only with `own_metrics`, that is when the user named it in
-    this run: what stands in a store must not run code. Otherwise its score stays as it was first computed.
+    this run: what stands in a store must not run code. Otherwise its score stays as it was first computed. `ask` reads
+    a task and the truth of a fold; a run, which asks for the same ones again and again, may remember them.
     """
-    row = judge(store, job, folder, own_metrics).row
+    row = judge(store, job, folder, own_metrics, ask).row
     with contextlib.suppress(IsADirectoryError):  # the index has the row, and `verify` names the folder
-        write_json(folder.verdict, row.to_json())
+        write_json(folder.verdict, row.to_json(), durable=False)  # it can be made again from the facts
     return row
 
 
-def judge(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool = False) -> Judgement:
+def judge(
+    store: StoreFolder,
+    job: Job,
+    folder: AttemptFolder,
+    own_metrics: bool = False,
+    ask: Ask = read_question,
+) -> Judgement:
     """Return the row of an attempt and write nothing. Whatever the files hold, there is a row.
 
     Facts that cannot be read, and a truth that is gone or damaged, are not the framework's doing: the row is `lost`
@@ -80,7 +95,7 @@ def judge(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool
     read = folder.read_facts()
     facts = read.value or Facts("", "", lost_reason=f"Its facts are gone: {read.sentence}.")
     try:
-        row, damage = _row(store, job, folder, facts, own_metrics)
+        row, damage = _row(store, job, folder, facts, own_metrics, ask)
         # Read back at once: a row that is written can be read again.
         return Judgement(Row.from_json(row.to_json()), read.sentence or damage)
     # The one place where any failure becomes a row: nothing that a child wrote may end the run of all other jobs.
@@ -91,10 +106,10 @@ def judge(store: StoreFolder, job: Job, folder: AttemptFolder, own_metrics: bool
 
 
 def _row(
-    store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts, own_metrics: bool
+    store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts, own_metrics: bool, ask: Ask
 ) -> tuple[Row, str]:
     trusted = tuple(name for name in job.metrics if own_metrics or not is_own(name))
-    judged, damage = _judge(store, job, folder, facts, trusted)
+    judged, damage = _judge(store, job, folder, facts, trusted, ask)
     if len(trusted) < len(job.metrics):
         untrusted = [name for name in job.metrics if name not in trusted]
         judged = _with_earlier_scores(judged, folder.read_verdict().value, untrusted)
@@ -124,14 +139,14 @@ def _row_without_scores(job: Job, folder: AttemptFolder, reason: str) -> Row:
 
 
 def _judge(
-    store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts, metrics: tuple[str, ...]
+    store: StoreFolder, job: Job, folder: AttemptFolder, facts: Facts, metrics: tuple[str, ...], ask: Ask
 ) -> tuple[ScoredAttempt, str]:
     predictions, check = None, PredictionCheck(found=False)
     notes: tuple[str, ...] = ()
     scores: dict[str, float | None] = dict.fromkeys(metrics)
     damage = ""
     if fold := facts.circumstances.fold_digest:
-        question = read_question(store, job.task_digest, fold)
+        question = ask(store, job.task_digest, fold)
         damage = question.sentence
         if question.value is not None:
             predictions, check = _read(folder, question.value)

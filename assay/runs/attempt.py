@@ -21,6 +21,7 @@ __all__ = ["Attempt"]
 REPORT_BYTES = 4 * 2**20
 REPORT_DEPTH = 20
 SAMPLE_S = {True: 0.25, False: 0.05}  # hard memory is only reported; watched memory must be watched closely
+LEAST_PAUSE_S = 0.02
 DISK_SLICE_S, DISK_PAUSE_S = 0.01, 0.04  # a fifth of a core while a large tree is measured
 LAST_MEASURE_S = 60.0
 
@@ -40,7 +41,7 @@ class Attempt:
         self.files_peak = 0
         self.processes_peak = 0
         self.cpu_s = 0.0
-        self._next_sample = 0.0
+        self._next_sample = self._last_sample = 0.0
         self._next_disk = 0.0
         self._measure: Measure | None = None
         self._measured_s = 0.0
@@ -77,8 +78,8 @@ class Attempt:
 
     def _read_phases(self, phases: int) -> None:
         data = _read(phases)
-        if data and self.clock.hear(data):
-            self._next_sample = 0.0
+        if data and self.clock.hear(data):  # as a phase ends it may have its peak
+            self._next_sample = min(self._next_sample, self._last_sample + LEAST_PAUSE_S)
 
     def _look(self) -> None:
         """Check every limit that is due."""
@@ -86,6 +87,7 @@ class Attempt:
         if self.clock.left_s <= 0:
             self.stopped_for = "time"
         if now >= self._next_sample:
+            self._last_sample = now
             self._sample()
             # Often at first, so that short jobs are seen too; later the interval grows where that is safe.
             calm = 1.0 if self.sandbox.hard_memory and self.clock.elapsed_s > 30 else 0.0
@@ -135,7 +137,7 @@ class Attempt:
         if not self.stopped_for:
             self._measure = None  # now that nobody writes any more, from the beginning
             self._measure_disk(LAST_MEASURE_S)
-        report, problem = _read_report(self.folder.out / "report.json")
+        report, problem = _take_report(self.folder.out / "report.json")
         return Facts(
             enforcement=self.launch.tier,
             blindness=self.sandbox.blindness,
@@ -185,9 +187,13 @@ def _read(descriptor: int) -> bytes | None:
         return None
 
 
-def _read_report(path: Path) -> tuple[dict[str, Any], str]:
-    """Return the child's report, or nothing and what is wrong with it; of too deep a report, what is not too deep."""
+def _take_report(path: Path) -> tuple[dict[str, Any], str]:
+    """Return the child's report, or nothing and what is wrong with it; of too deep a report, what is not too deep.
+
+    The facts hold it from now on, and a job should be few files: it is removed.
+    """
     report = read_json(path, path.parent, REPORT_BYTES, REPORT_DEPTH, cut=True)
     if report.value is not None:
+        path.unlink()
         return report.value, ""
     return {}, "" if report.is_missing else f"report.json {report.problem}"

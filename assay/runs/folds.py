@@ -27,7 +27,17 @@ if TYPE_CHECKING:
 
     from assay.data.resolve import TaskData
 
-__all__ = ["FoldFiles", "Folds", "Question", "Truth", "read_question", "read_task", "read_truth", "secret"]
+__all__ = [
+    "FoldFiles",
+    "Folds",
+    "Question",
+    "Questions",
+    "Truth",
+    "read_question",
+    "read_task",
+    "read_truth",
+    "secret",
+]
 
 
 @dataclass(frozen=True)
@@ -177,6 +187,23 @@ def read_question(store: StoreFolder, task: str, fold: str) -> Read[Question]:
         return described.failure()
     known = described.value
     return read_truth(store, fold).then(lambda truth: Question(known, _fitting(known, truth.y)))
+
+
+class Questions:
+    """Reads questions, and remembers the last ones that could be read: a run asks for the same ones again and again."""
+
+    def __init__(self, most: int = 16) -> None:
+        self._most = most
+        self._known: dict[tuple[str, str], Read[Question]] = {}
+
+    def ask(self, store: StoreFolder, task: str, fold: str) -> Read[Question]:
+        """Return a task and the truth of one of its folds, by their digests; always of the same store."""
+        known = self._known.pop((task, fold), None) or read_question(store, task, fold)
+        if known.value is not None:
+            self._known[task, fold] = known
+            if len(self._known) > self._most:
+                del self._known[next(iter(self._known))]
+        return known
 
 
 def _fitting(task: Task, y: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ from assay.runs.ready import Ready, make_ready
 from assay.runs.roots import roots_here
 from assay.runs.run import Event, Run, missing_jobs
 from assay.runs.sandbox.spawn import unreadable
-from assay.store.locks import hold_attempt
+from assay.store.locks import drop_locks, hold_attempt
 from assay.store.problems import check_there, explained
 from assay.store.store import Claim
 
@@ -261,6 +261,7 @@ class _Loop:
         """Give a job its row; its claim is kept until it has it."""
         row = self.run.judge(job, folder)
         self.store.finish(job.key, folder.number, row)
+        drop_locks(folder)
         if job.key in self.running:
             self._give_up(job.key)
         self.run.tell(Event("done", job, row))

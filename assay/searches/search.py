@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from assay.errors import ConfigError, DataError, UserError
+from assay.files import make_folder
 from assay.frameworks.pipeline.estimator import Estimator
 from assay.frameworks.space import Space
 from assay.jobs.constraint import Constraint, read_constraint
@@ -191,6 +192,7 @@ def _store(folder: Path | str | None) -> Path | None:
             f"{folder} holds a search of an earlier version, whose work cannot be continued: searches are kept in "
             "stores now. Name a new folder."
         )
+    make_folder(Path(folder))
     return Path(folder)
 
 

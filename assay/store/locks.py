@@ -21,7 +21,7 @@ from pathlib import Path
 from assay.files import is_number
 from assay.jobs.folder import AttemptFolder, StoreFolder
 
-__all__ = ["hold_attempt", "hold_claim", "hold_store", "is_held", "is_supervised", "unheld"]
+__all__ = ["drop_locks", "hold_attempt", "hold_claim", "hold_store", "is_held", "is_supervised", "unheld"]
 
 # Onlookers and other coordinators take a lock for an instant; a supervisor must not give up because of them.
 PATIENCE_S = 2.0
@@ -45,6 +45,16 @@ def hold_attempt(folder: AttemptFolder) -> int | None:
         return descriptor
     os.close(descriptor)
     return None
+
+
+def drop_locks(folder: AttemptFolder) -> None:
+    """Remove the files of the locks of an attempt that has ended and whose job has its row.
+
+    Nobody needs them any more: whoever takes one now makes the file anew, and finds the attempt complete.
+    """
+    for path in (folder.claim, folder.lock):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 @contextlib.contextmanager

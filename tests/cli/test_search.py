@@ -54,15 +54,15 @@ def test_words_files_and_a_folder_to_continue_in(assay: Assay, tmp_path: Path, f
         "Bootstrap bias correction (1000 draws) of 3-fold cross-validated predictions, n = 80:"
     )
     assert "one-sided 95 % interval [0." in lines[-1] and ", 1]" in lines[-1]
-    assert said.err.splitlines()[-1] == "12 of 12 pieces"
+    assert said.err.splitlines()[-1] == "12 of 12 jobs"
     again = assay(*WORDS, *more)
-    assert again.out == said.out and again.err == "12 of 12 pieces\n"
+    assert again.out == said.out and again.err == "12 of 12 jobs\n"
     model = joblib.load(tmp_path / "best.joblib")
     assert (model.predict(file.drop(columns="left")) == file["left"]).mean() > 0.6
     other = assay("interval", "all.parquet")
     assert other.code == 0 and other.out.startswith("The winner of 4 is ")
-    refused = assay(*WORDS, "--folder", "kept", "--seed", "1")
-    assert refused.code == 2 and "holds another search" in refused.err
+    shown = assay("status", "--store", "kept")
+    assert shown.code == 0 and "12 ok" in shown.out
 
 
 def test_json_has_the_interval_and_all_scores(assay: Assay, file: pd.DataFrame) -> None:
@@ -129,7 +129,7 @@ def test_what_cannot_be_written_is_refused_before_the_work(
         (("--method", "bbc_f"), "3 folds are too few"),
     ):
         said = assay(*WORDS, *words)
-        assert said.code == 2 and text in said.err and "pieces" not in said.err, said.err
+        assert said.code == 2 and text in said.err and "jobs" not in said.err, said.err
 
 
 def test_the_model_reads_what_pandas_reads(assay: Assay, tmp_path: Path) -> None:
@@ -186,7 +186,9 @@ def test_an_interrupted_search_says_how_to_go_on(tmp_path: Path, file: pd.DataFr
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as child:
         deadline = time.monotonic() + 60
-        while not list(tmp_path.glob("kept/*.npz")) and time.monotonic() < deadline:
+        while (
+            not list(tmp_path.glob("kept/jobs/*/*/attempts/*/verdict.json")) and time.monotonic() < deadline
+        ):
             time.sleep(0.05)
         child.send_signal(signal.SIGINT)
         try:
@@ -194,7 +196,7 @@ def test_an_interrupted_search_says_how_to_go_on(tmp_path: Path, file: pd.DataFr
         finally:
             child.kill()
     assert child.returncode == 130 and "Traceback" not in err
-    assert "pieces. The same command goes on from there." in err and "interrupted after" in err
+    assert "jobs. The same command goes on from there." in err and "interrupted after" in err
 
 
 def test_links_are_followed_and_devices_refused(assay: Assay, tmp_path: Path, file: pd.DataFrame) -> None:

@@ -143,11 +143,12 @@ def _work(
     contract.write_report(folder, report)
     began = clock()
     announce("timing")
-    report["timing"] = load_border_module("timing").time_inference(
-        lambda rows: adapter.predict(model, rows), test, job.batch_sizes, job.timing_s
-    )
-    done("timing")
-    contract.write_report(folder, report)
+    if job.batch_sizes:
+        report["timing"] = load_border_module("timing").time_inference(
+            lambda rows: adapter.predict(model, rows), test, job.batch_sizes, job.timing_s
+        )
+        done("timing")
+        contract.write_report(folder, report)
     if hasattr(adapter, "export"):
         announce("export")
         export(adapter, model, train)

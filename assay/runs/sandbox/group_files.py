@@ -31,13 +31,15 @@ def write(path: Path, value: object) -> None:
 
 def read_number(path: Path) -> int:
     """Return the first number in a file."""
-    return int(path.read_text(encoding="ascii").split()[0])
+    with open(path, "rb") as file:
+        return int(file.read().split()[0])
 
 
 def read_table(path: Path) -> dict[str, int]:
     """Read a file of "name number" lines."""
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        with open(path, encoding="ascii") as file:
+            lines = file.read().splitlines()
     except FileNotFoundError:
         return {}
     return {
@@ -93,6 +95,7 @@ def kill_by_list(folder: Path, alive: list[int]) -> None:
 def read_pids(folder: Path) -> list[int]:
     """Return the processes of a group; none where there is no such group."""
     try:
-        return [int(line) for line in (folder / "cgroup.procs").read_text(encoding="ascii").split()]
+        with open(f"{folder}/cgroup.procs", "rb") as file:
+            return [int(line) for line in file.read().split()]
     except (FileNotFoundError, OSError):
         return []

@@ -11,11 +11,13 @@ import ctypes
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from assay.runs.sandbox.description import LIVE, WRITABLE
+from assay.runs.sandbox.mappings import shared_mappings
 from assay.runs.sandbox.processes import process_status
 
 __all__ = [
@@ -33,6 +35,7 @@ KCMP = {"x86_64": 312, "aarch64": 272}.get(os.uname().machine, -1)
 KCMP_VM = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 NO_CAPABILITIES = "0000000000000000"
+MountLine: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,10 @@ def inspect_job(pid: int, nursery: int, expected: Expected, readable: Collection
         return f"it has descriptors that it was not given: {', '.join(sorted(others))}"
     if not os.path.samestat(os.stat(f"/proc/{pid}/cwd"), expected.folder.stat()):
         return "it works in another folder than its own"
-    return _shared_pages(pid, readable) or _foreign_mounts(pid, nursery) or _writable_mounts(pid)
+    mounts = _mounts(pid)
+    return (
+        _shared_pages(pid, readable) or _foreign_mounts(pid, nursery, mounts) or _writable_mounts(pid, mounts)
+    )
 
 
 def _has_own_memory(pid: int, nursery: int) -> bool:
@@ -146,32 +152,20 @@ def _kind(link: str) -> str:
 
 def _shared_pages(pid: int, readable: Collection[str]) -> str:
     """Return the first shared mapping through which a process and its forks could talk."""
-    for line in _lines_of_shared(Path(f"/proc/{pid}/maps").read_bytes()):
-        rights, path = line[1], os.fsdecode(line[5]) if len(line) > 5 else ""
-        is_library = any(path.startswith(f"{folder}/") for folder in readable)
-        if b"w" in rights or not is_library or path.endswith(" (deleted)"):
-            return f"its import leaves memory that forks share: {path or 'without a name'}"
+    for mapping in shared_mappings(pid):
+        is_library = any(mapping.path.startswith(f"{folder}/") for folder in readable)
+        if mapping.is_writable or not is_library or mapping.path.endswith(" (deleted)"):
+            return f"its import leaves memory that forks share: {mapping.path or 'without a name'}"
     return ""
 
 
-def _lines_of_shared(maps: bytes) -> Iterator[list[bytes]]:
-    """Yield the words of lines whose pages are shared; a search is faster than a look at every line."""
-    for end in (b"-s ", b"xs "):
-        at = maps.find(end)
-        while at >= 0:
-            line = maps[maps.rfind(b"\n", 0, at) + 1 : maps.find(b"\n", at)].split(None, 5)
-            if line[1].endswith(b"s"):
-                yield line
-            at = maps.find(end, at + 1)
-
-
-def _mounts(pid: int) -> list[tuple[str, str, str]]:
+def _mounts(pid: int) -> list[MountLine]:
     """Return the device, the place and the options of every mount that a process has."""
     text = Path(f"/proc/{pid}/mountinfo").read_text(encoding="utf-8", errors="replace")
     return [(words[2], words[4], words[5]) for words in map(str.split, text.splitlines())]
 
 
-def _foreign_mounts(pid: int, nursery: int) -> str:
+def _foreign_mounts(pid: int, nursery: int, mounts: Sequence[MountLine]) -> str:
     """Return where a job still has what only the nursery may write to: it must lie below a mount of the job's own."""
     own, others = f"/proc/{pid}/root", f"/proc/{nursery}/root"
     for place in (*SCRATCH, "/dev/pts", "/proc"):
@@ -179,14 +173,14 @@ def _foreign_mounts(pid: int, nursery: int) -> str:
         if os.stat(f"{own}{place}").st_dev == theirs:
             return f"it has the nursery's {place}"
         number = f"{os.major(theirs)}:{os.minor(theirs)}"
-        if any(device == number and target != place for device, target, _ in _mounts(pid)):
+        if any(device == number and target != place for device, target, _ in mounts):
             return f"it has moved the nursery's {place}"
     return ""
 
 
-def _writable_mounts(pid: int) -> str:
+def _writable_mounts(pid: int, mounts: Sequence[MountLine]) -> str:
     """Return the first mount that a job could write to and that is not its own."""
-    for _, target, options in _mounts(pid):
+    for _, target, options in mounts:
         if "ro" in options.split(",") or target in WRITABLE or target == LIVE:
             continue
         if not stat.S_ISCHR(os.stat(f"/proc/{pid}/root{target}").st_mode):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from pathlib import Path
 
 __all__ = ["pending_signals", "process_status", "stop"]
 
@@ -14,8 +13,9 @@ STOPPING_S = 30.0  # for what takes a millisecond
 
 def process_status(pid: int) -> dict[str, str]:
     """Return the lines of `/proc/PID/status` by name; raises OSError for a process that is gone."""
-    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+        lines = [line.partition(":") for line in file]
+    return {name: value.strip() for name, _, value in lines}
 
 
 def pending_signals(pid: int) -> str:
