@@ -38,7 +38,7 @@ def shared_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="session")
 def lasting() -> Iterator[Executor]:
-    """Two supervisors that stay for the whole session, with their nurseries: small searches then start at once."""
+    """A supervisor that stays for the whole session, with its nurseries: small searches then start at once."""
     executor = _lasting()
     yield executor
     executor.end()
@@ -57,7 +57,7 @@ def _lasting() -> Any:
         def end(self) -> None:
             super().cancel()
 
-    return Lasting(2)
+    return Lasting(1)
 
 
 @pytest.fixture(scope="session")

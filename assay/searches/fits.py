@@ -99,7 +99,8 @@ class Fitting:
         is_kept: bool,
     ) -> None:
         self.store, self.executor, self.constraint, self.settings = store, executor, constraint, settings
-        self.options, self.is_kept = options, is_kept
+        self.options = options
+        self._specs = Specs(is_kept)
         self.n_jobs = self.n_found = 0
 
     def fit(self, works: Sequence[Work], progress: Progress | None = None) -> list[FoldFits]:
@@ -110,15 +111,15 @@ class Fitting:
         """Run what is missing, all work together."""
         with TemporaryDirectory(prefix="assay-search-") as folder:
             every = [one for work in works for one in work.configurations]
-            specs = Specs(every, Path(folder), self.is_kept)
-            planned = [self._plan(work, specs) for work in works]
+            self._specs.add(every, Path(folder))
+            planned = [self._plan(work) for work in works]
             self._run(planned, progress or (lambda done, total: None))
         return planned
 
-    def _plan(self, work: Work, specs: Specs) -> _Planned:
+    def _plan(self, work: Work) -> _Planned:
         task = task_of(work.data, work.folds, work.metric, self.settings)
         seed = work.demand.seed
-        frameworks = [specs.of(one, work.data, seed) for one in work.configurations]
+        frameworks = [self._specs.of(one, work.data, seed) for one in work.configurations]
         return _Planned(work, plan_jobs([task], frameworks, self.constraint, seed=seed))
 
     def _run(self, planned: Sequence[_Planned], progress: Progress) -> None:

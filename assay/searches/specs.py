@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -34,24 +35,35 @@ PICKLE = "estimators.pickle"
 
 
 class Specs:
-    """Makes frameworks with parameters of configurations; those of one run share the file of their estimators.
+    """Makes frameworks with parameters of configurations.
 
     An estimator is known by what it is and how it is set, so that a job that is done is found again. Where that cannot
-    be told, and jobs are to be kept, ConfigError is raised.
+    be told, and jobs are to be kept, ConfigError is raised. All estimators that were ever given lie in one file: jobs
+    of some of them are then forked from the nursery of all.
     """
 
-    def __init__(self, configurations: Iterable[Configuration], folder: Path, is_kept: bool) -> None:
+    def __init__(self, is_kept: bool) -> None:
         self._base = self._own = find_framework("pipeline")
+        self._is_kept = is_kept
         self._keys: dict[int, str] = {}
-        given: dict[str, Estimator] = {}
+        self._held: list[Estimator] = []
+        self._given: dict[str, Estimator] = {}
+        self._pickles: dict[str, bytes] = {}
+
+    def add(self, configurations: Iterable[Configuration], folder: Path) -> None:
+        """Write the estimators of configurations, and those that were given before, to a folder."""
         for one in configurations:
             if one.estimator is not None and id(one.estimator) not in self._keys:
-                key = self._keys[id(one.estimator)] = _key(one.estimator, is_kept)
-                given.setdefault(key, one.estimator)
-        if given:
-            self._own = replace(
-                self._base, name="own", files=(*self._base.files, _write(given, folder)), params={}
-            )
+                key = self._keys[id(one.estimator)] = _key(one.estimator, self._is_kept)
+                self._given.setdefault(key, one.estimator)
+                self._held.append(one.estimator)  # or another could get its id
+        with _by_value():
+            for key, estimator in self._given.items():
+                self._pickles.setdefault(key, _pickled(estimator))
+        if self._pickles:
+            path = folder / PICKLE
+            write_replace(path, lambda file: file.write(pickle.dumps(self._pickles)), durable=False)
+            self._own = replace(self._base, name="own", files=(*self._base.files, path), params={})
 
     def of(self, configuration: Configuration, data: SearchData, seed: int) -> FrameworkSpec:
         """Return the framework of one configuration."""
@@ -72,22 +84,12 @@ def _key(estimator: Estimator, is_kept: bool) -> str:
         return uuid4().hex[:20]
 
 
-def _write(estimators: Mapping[str, Estimator], folder: Path) -> Path:
-    """Write estimators, each as a pickle of its own: one that cannot be read again fails alone."""
-    import pickle
-
+def _pickled(estimator: Estimator) -> bytes:
+    """Return an estimator as a pickle of its own: one that cannot be read again fails alone."""
     import cloudpickle
 
-    with _by_value():
-        contents = {key: _pickled(estimator, cloudpickle) for key, estimator in estimators.items()}
-    path = folder / PICKLE
-    write_replace(path, lambda file: file.write(pickle.dumps(contents)), durable=False)
-    return path
-
-
-def _pickled(estimator: Estimator, pickler: ModuleType) -> bytes:
     try:
-        content: bytes = pickler.dumps(estimator)
+        content: bytes = cloudpickle.dumps(estimator)
         return content
     except Exception as error:  # whatever pickle raises
         raise ConfigError(f"{estimator!r} cannot be given to another process: {error}") from None

@@ -112,13 +112,13 @@ def test_predictions_are_those_of_the_whole_pipeline_and_the_file_gives_the_same
     data = table(kind)
     # Three numbers are values unless the metric says otherwise.
     found = search(
-        data, "y", metric=metric if kind == "three" else "", configurations=quick(), folds=4, repeats=2
+        data, "y", metric=metric if kind == "three" else "", configurations=quick(4), folds=3, repeats=2
     )
-    assert found.metric == metric and found.predictions.names == tuple(one.name for one in quick())
+    assert found.metric == metric and found.predictions.names == tuple(one.name for one in quick(4))
     own_data = open_data(data, "y", None, metric)
-    repeat, _, train, test = fold_rows(own_data, 4, 2, 0)[0][5]
+    repeat, _, train, test = fold_rows(own_data, 3, 2, 0)[0][4]
     demand = Demand(kind == "values", kind == "three", 0)
-    for at, one in enumerate(quick()):
+    for at, one in enumerate(quick(4)):
         model = pipeline_of(one, demand).fit(own_data.rows(train), own_data.y[train])
         if kind == "values":
             wanted = model.predict(own_data.rows(test))
@@ -289,7 +289,7 @@ class Unreadable(Slow):
 
 def test_configurations_that_eat_memory_hang_crash_or_cannot_be_read_are_left_out(tmp_path: Path) -> None:
     bad = {"eats": Eats(), "hangs": Slow(3600), "dies": Dies(), "unreadable": Unreadable()}
-    limit = replace(parse_constraint("2s1c1g"), leeway_s=1.0)
+    limit = replace(parse_constraint("5s1c0.3g"), leeway_s=0.0)
     told: list[tuple[int, int]] = []
     found = search(
         table(),
@@ -301,8 +301,8 @@ def test_configurations_that_eat_memory_hang_crash_or_cannot_be_read_are_left_ou
         progress=lambda *now: told.append(now),
     )
     assert found.winner == "tree" and set(found.failed) == set(bad)
-    assert "fold 0: It was killed for using more than its 1024 MB" in found.failed["eats"]
-    assert "fold 0: The fit phase passed its limit of 3 s" in found.failed["hangs"]
+    assert "fold 0: It was killed for using more than its 307 MB" in found.failed["eats"]
+    assert "fold 0: The fit phase passed its limit of 5 s" in found.failed["hangs"]
     assert "fold 0: It died of SIGSEGV" in found.failed["dies"]
     assert "fold 0: RuntimeError: not here" in found.failed["unreadable"]
     rows = Store(tmp_path / "kept").rows()
@@ -384,7 +384,7 @@ def test_what_is_no_better_than_trivial_is_known(
     x, e = random.normal(size=(2, 200))
     names = ("decision_tree", "random_forest") if configurations else ()
     some = [one for one in full() if one.learner.kind in names and "lasso" not in one.name]
-    found = search((x[:, None], y(x, e)), metric=metric, configurations=[*some[:6], full()[-1]])
+    found = search((x[:, None], y(x, e)), metric=metric, configurations=[*some[:6:3], full()[-1]], folds=4)
     assert found.is_trivial == is_trivial
 
 
@@ -449,14 +449,14 @@ def test_a_configuration_that_fails_is_left_out_and_named() -> None:
         search((x, y), configurations={"area": SVC()}, metric="logloss", folds=3)
 
 
-@pytest.mark.parametrize("kind", ["binary", "three", "values"])
+@pytest.mark.parametrize("kind", ["three", "values"])
 def test_groups_are_never_on_both_sides(kind: str, tmp_path: Path) -> None:
     data = table(kind, n=120)
     data["patient"] = [f"p{number}" for number in np.random.default_rng(0).integers(30, size=120)]
     said = {
         "metric": "rmse" if kind == "values" else "auc",
         "configurations": quick(3),
-        "folds": 4,
+        "folds": 3,
         "repeats": 2,
     }
     found = search(data, "y", groups="patient", **said)

@@ -15,6 +15,7 @@ from assay.searches.guided import search_guided
 from assay.searches.inputs import open_data
 from assay.settings import Settings
 from assay.store.store import Store
+from assay.studies import real_coverage
 from assay.studies.real_coverage import RealSetting, draw_training, open_study, run_one, run_real
 from assay.uncertainty.bbc import prepare
 
@@ -23,6 +24,7 @@ from assay.uncertainty.bbc import prepare
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RealSetting:
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / ".cache"))
     monkeypatch.setenv("ASSAY_STATE", str(tmp_path / ".state"))
+    monkeypatch.setattr(real_coverage, "FOLDS", 4)
     x, y = load_breast_cancer(return_X_y=True, as_frame=True)
     x.iloc[:, :8].assign(kind=np.where(y, "good", "bad")).to_csv(tmp_path / "cancer.csv", index=False)
     return RealSetting(str(tmp_path / "cancer.csv"), "kind", 60, n_configurations=4)
@@ -51,7 +53,7 @@ def test_finished_searches_are_not_run_again(source: RealSetting, tmp_path: Path
     told: list[tuple[int, int]] = []
     said = {"repetitions": 2, "methods": ["bbc"], "jobs": 2, "progress": lambda *one: told.append(one)}
     first = run_real([source], tmp_path / "study", **said)
-    n_jobs = 2 * (4 * 10 + 4)  # each configuration on ten folds, and on all training rows
+    n_jobs = 2 * (4 * 4 + 4)  # each configuration on four folds, and on all training rows
     assert told[0] == (0, n_jobs) and (n_jobs, n_jobs) in told and told[-1] == (2, 2)
     assert len(Store(tmp_path / "study" / "store").rows()) == n_jobs
     told.clear()
@@ -62,13 +64,13 @@ def test_finished_searches_are_not_run_again(source: RealSetting, tmp_path: Path
 def test_guided_searches_are_judged_like_others(source: RealSetting, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     store = tmp_path / "store"
-    guided = replace(source, strategy="guided", n_configurations=6)
+    guided = replace(source, strategy="guided", n_configurations=4)
     rows = run_one(guided, 0, ["bbc", "naive_folds"], store)
-    assert rows[0]["setting"].endswith(", guided") and rows[0]["c"] == 6
+    assert rows[0]["setting"].endswith(", guided") and rows[0]["c"] == 4
     assert 0.8 < rows[0]["truth"] <= 1 and rows[0]["bound"] < 1
     n_jobs = len(Store(store).rows())
     assert _plain(run_one(guided, 0, ["bbc"], store)[0]) == _plain(rows[0]), "it is the same search"
-    assert len(Store(store).rows()) == n_jobs == 6 * 11
+    assert len(Store(store).rows()) == n_jobs == 4 * 5
     by_chance = run_one(replace(guided, strategy="random"), 0, ["bbc"], store)[0]
     assert by_chance["winner"] != rows[0]["winner"]
     with pytest.raises(ConfigError, match="choose one of static, random, guided"):
