@@ -99,7 +99,7 @@ def _remedy(status: str, job: Job, facts: Facts | None, folder: AttemptFolder, w
     remedies = {
         "ok": "Nothing to do.",
         "pending": "It has no result yet: run the same command again.",
-        "running": f"It is running now; follow it with: tail -F {folder.log}",
+        "running": f"It is running now; follow it with: tail -f {folder.log}",
         "timeout": f"It was told {limit.time_s:g} s and got {limit.effective_leeway_s:g} s of leeway. Give it a longer "
         f"constraint, or see in the log what it did at the end; a framework that ignores its budget needs a fix.",
         "memory": f"Give it more than {memory} MB (for example {_more(limit.time_s, limit.cores, memory)}), or set its "

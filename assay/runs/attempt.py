@@ -137,7 +137,9 @@ class Attempt:
         if not self.stopped_for:
             self._measure = None  # now that nobody writes any more, from the beginning
             self._measure_disk(LAST_MEASURE_S)
-        report, problem = _take_report(self.folder.out / "report.json")
+        report, problem = _read_report(self.folder.out / "report.json")
+        if report:  # the facts hold it from now on, and a job should be few files
+            (self.folder.out / "report.json").unlink(missing_ok=True)
         return Facts(
             enforcement=self.launch.tier,
             blindness=self.sandbox.blindness,
@@ -187,13 +189,9 @@ def _read(descriptor: int) -> bytes | None:
         return None
 
 
-def _take_report(path: Path) -> tuple[dict[str, Any], str]:
-    """Return the child's report, or nothing and what is wrong with it; of too deep a report, what is not too deep.
-
-    The facts hold it from now on, and a job should be few files: it is removed.
-    """
+def _read_report(path: Path) -> tuple[dict[str, Any], str]:
+    """Return the child's report, or nothing and what is wrong with it; of too deep a report, what is not too deep."""
     report = read_json(path, path.parent, REPORT_BYTES, REPORT_DEPTH, cut=True)
     if report.value is not None:
-        path.unlink()
         return report.value, ""
     return {}, "" if report.is_missing else f"report.json {report.problem}"

@@ -13,14 +13,10 @@ FIRST_BYTES = 2000
 
 
 class CutLog:
-    """Writes the head as it comes and the tail at the end; what lies between is counted and dropped.
-
-    There is no file before there is something to write.
-    """
+    """Writes the head as it comes and the tail at the end; what lies between is counted and dropped."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: BinaryIO | None = None
+        self._file: BinaryIO = open(path, "wb", buffering=0)  # noqa: SIM115  closed in `close`
         self._start = b""
         self._tail = bytearray()
         self.seen = 0
@@ -40,8 +36,6 @@ class CutLog:
         self._start += data[: FIRST_BYTES - len(self._start)]
         room = max(0, HEAD_BYTES - self.seen)
         self.seen += len(data)
-        if self._file is None:
-            self._file = open(self._path, "wb", buffering=0)  # noqa: SIM115  closed in `close`
         if room:
             self._file.write(data[:room])
         self._tail += data[room:]
@@ -50,8 +44,6 @@ class CutLog:
 
     def close(self) -> None:
         """Write the tail, with a line that says how much is missing."""
-        if self._file is None:
-            return
         if self.is_cut:
             dropped = self.seen - HEAD_BYTES - TAIL_BYTES
             self._file.write(f"\n… {dropped} bytes of output were cut here …\n".encode())

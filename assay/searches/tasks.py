@@ -81,6 +81,15 @@ def _target(data: SearchData, taken: Sequence[str]) -> tuple[Column, Array]:
     return Column(name, "categorical", "target", tuple(str(label) for label in data.classes)), codes
 
 
+def _nanoseconds(name: str, dates: Series) -> Array:
+    try:
+        return pd.to_datetime(dates, utc=True).astype("datetime64[ns, UTC]").astype("int64").to_numpy()
+    except pd.errors.OutOfBoundsDatetime:
+        raise DataError(
+            f"The column '{name}' has dates before 1678 or after 2261, which cannot be kept. Leave it out."
+        ) from None
+
+
 def _column(name: str, values: Series) -> tuple[Column, Array]:
     """Return a column in the table's encoding; what pandas has as objects stays text, known by its text."""
     missing = values.isna().to_numpy(dtype=bool)
@@ -91,8 +100,9 @@ def _column(name: str, values: Series) -> tuple[Column, Array]:
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         return Column(name, "numeric", integer=values.dtype.kind in "iu" and not missing.any()), numbers
     if pd.api.types.is_datetime64_any_dtype(values):
-        moments = pd.to_datetime(values, utc=True).astype("datetime64[ns, UTC]").astype("int64").to_numpy()
-        return Column(name, "date"), np.where(missing, MISSING_DATE, moments).astype(np.int64)
+        return Column(name, "date"), np.where(missing, MISSING_DATE, _nanoseconds(name, values)).astype(
+            np.int64
+        )
     if isinstance(values.dtype, pd.CategoricalDtype):
         labels = tuple(str(label) for label in values.cat.categories)
         if len(set(labels)) == len(labels):

@@ -57,7 +57,7 @@ def test_a_running_job_says_where_to_look(bench: Bench) -> None:
     claim = bench.store.claim(job)
     assert claim is not None
     told = explain(bench.store, job.key)
-    assert told.state == "running" and "tail -F" in told.remedy and told.facts is None
+    assert told.state == "running" and "tail -f" in told.remedy and told.facts is None
     os.close(claim.lock)
     told = explain(bench.store, job.key)
     assert told.state == "pending" and "same command" in told.remedy, "its supervisor is gone"
@@ -68,7 +68,7 @@ def test_a_retry_that_runs_or_was_stopped_shows_what_is_known(bench: Bench) -> N
     bench.store.finish(row.key, 1, row)
     claim = bench.store.claim(bench.job(), again=True)
     assert claim is not None
-    assert "tail -F" in explain(bench.store, row.key).remedy
+    assert "tail -f" in explain(bench.store, row.key).remedy
     os.close(claim.lock)
     stopped = explain(bench.store, row.key)
     assert stopped.row == row and stopped.folder.number == 1 and stopped.facts is not None

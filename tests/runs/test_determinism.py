@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,6 +81,6 @@ def test_text_hashes_alike_in_every_job(tmp_path: Path, shared_settings: Setting
     tasks = [task for task in api.load_tasks(suite, shared_settings) if task.name == "diabetes"]
     jobs = api.plan(suite, str(folder), "60s1c", tasks=tasks, folds=[0, 1], settings=shared_settings)
     api.run(jobs, store, Local(1), settings=shared_settings)
-    files = [store.folder.job(r.key).attempt(r.attempt).out / "report.json" for r in store.rows()]
-    first, second = (json.loads(file.read_text())["order"] for file in files)
+    attempts = [store.folder.job(row.key).attempt(row.attempt) for row in store.rows()]
+    first, second = (attempt.read_facts().get().report["order"] for attempt in attempts)
     assert first == second

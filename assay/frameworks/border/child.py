@@ -140,6 +140,7 @@ def _work(
     done("predict")
     contract.write_predictions(prediction, job)
     report.update(train.reported)
+    report["timing"] = {}
     contract.write_report(folder, report)
     began = clock()
     announce("timing")
