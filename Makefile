@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # uv finds packages where pip is told to look.
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 
-.PHONY: help setup demo test check format docs bench channels test-user chaos boosters dialects fuzz test-wheel parity null coverage nine test-frameworks slow clean
+.PHONY: help setup demo test check format docs bench many channels test-user chaos boosters dialects fuzz test-wheel parity null coverage nine test-frameworks slow clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -45,6 +45,9 @@ docs: setup ## write the generated reference pages
 bench: setup ## measure the overheads that the docs promise
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.warm
+
+many: setup ## status, resume and explain on a store of 100,000 finished jobs (ten minutes, 3 GB of disk)
+	$(BIN)/python -m benchmarks.many_jobs
 
 channels: setup ## do labels pass from one job to another? 20 repetitions of ten channels, both starts (half an hour)
 	$(BIN)/python -m benchmarks.channels

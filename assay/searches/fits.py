@@ -38,7 +38,7 @@ from assay.store.store import Store
 if TYPE_CHECKING:
     from assay.typing import Floats, Ints
 
-__all__ = ["Fitting", "FoldFits", "Progress", "Work", "open_fitting"]
+__all__ = ["Fitting", "FoldFits", "PlannedWork", "Progress", "Work", "open_fitting"]
 
 Progress = Callable[[int, int], None]
 
@@ -66,7 +66,7 @@ class FoldFits:
 
 
 @dataclass(frozen=True, eq=False)
-class _Planned:
+class PlannedWork:
     """The jobs of some work, those of one fold together, in the order of the configurations."""
 
     work: Work
@@ -107,7 +107,7 @@ class Fitting:
         """Run what is missing, all work together, and return the predictions of each work."""
         return [self._read(planned) for planned in self.run(works, progress)]
 
-    def run(self, works: Sequence[Work], progress: Progress | None = None) -> list[_Planned]:
+    def run(self, works: Sequence[Work], progress: Progress | None = None) -> list[PlannedWork]:
         """Run what is missing, all work together."""
         with TemporaryDirectory(prefix="assay-search-") as folder:
             every = [one for work in works for one in work.configurations]
@@ -116,13 +116,13 @@ class Fitting:
             self._run(planned, progress or (lambda done, total: None))
         return planned
 
-    def _plan(self, work: Work) -> _Planned:
+    def _plan(self, work: Work) -> PlannedWork:
         task = task_of(work.data, work.folds, work.metric, self.settings)
         seed = work.demand.seed
         frameworks = [self._specs.of(one, work.data, seed) for one in work.configurations]
-        return _Planned(work, plan_jobs([task], frameworks, self.constraint, seed=seed))
+        return PlannedWork(work, plan_jobs([task], frameworks, self.constraint, seed=seed))
 
-    def _run(self, planned: Sequence[_Planned], progress: Progress) -> None:
+    def _run(self, planned: Sequence[PlannedWork], progress: Progress) -> None:
         states = self.store.states()
         keys = {job.key for one in planned for job in one.plan.jobs}
         done = {key for key in keys if key in states and states[key].state == "done"}
@@ -143,7 +143,7 @@ class Fitting:
             self._run_jobs(planned, rest, tell)
 
     def _run_jobs(
-        self, planned: Sequence[_Planned], jobs: Sequence[Job], tell: Callable[[Event], None]
+        self, planned: Sequence[PlannedWork], jobs: Sequence[Job], tell: Callable[[Event], None]
     ) -> None:
         unique = tuple({job.key: job for job in jobs}.values())
         first = planned[0].plan
@@ -152,7 +152,7 @@ class Fitting:
         plan = replace(first, jobs=unique, tasks=tasks, frameworks=specs)
         run(plan, self.store, self.executor, self.options, settings=self.settings, tell=tell, keep=True)
 
-    def _fail_first(self, planned: _Planned) -> frozenset[str]:
+    def _fail_first(self, planned: PlannedWork) -> frozenset[str]:
         """Return the keys of the jobs of configurations that failed in the first fold."""
         first = {job.key for job in planned.jobs(is_first=True)}
         bad = {at for at, _, job in planned.named() if job.key in first and self._row(job).status != "ok"}
@@ -164,7 +164,7 @@ class Fitting:
             raise StoreError(f"Job {job.key} has no row in {self.store.folder.root}. Run the search again.")
         return row
 
-    def _read(self, planned: _Planned) -> FoldFits:
+    def _read(self, planned: PlannedWork) -> FoldFits:
         work = planned.work
         n_repeats = 1 + max(repeat for repeat, *_ in work.folds)
         shape = (work.data.n_rows, len(work.configurations), work.data.n_scores)
