@@ -82,9 +82,10 @@ def plan_jobs(
         (fold.repeat, fold.fold, i, j) for i, own in enumerate(chosen) for j, fold in enumerate(own)
     )
     jobs: list[Job] = []
+    digests = [task.digest for task in tasks]
     with no_collection():
         for repeat, fold, i, j in order:
-            fold_seed = job_seed(seed, tasks[i].digest, repeat, fold)
+            fold_seed = job_seed(seed, digests[i], repeat, fold)
             jobs += [group.job(chosen[i][j], fold_seed) for group in groups[i] if group is not None]
     return Plan(tuple(jobs), tuple(tasks), tuple(frameworks), constraint, unsuited)
 

@@ -118,8 +118,13 @@ class Store:
 
     def add(self, jobs: Sequence[Job]) -> None:
         """Note planned jobs; those known already stay as they are."""
+        known = {key for (key,) in self._query("SELECT key FROM jobs")}
         # By key, the order of the table's tree: several times faster than at random.
-        rows = sorted((job.key, job.framework, job.task, job.repeat, job.fold) for job in jobs)
+        rows = sorted(
+            (job.key, job.framework, job.task, job.repeat, job.fold) for job in jobs if job.key not in known
+        )
+        if not rows:
+            return
         sql = "INSERT OR IGNORE INTO jobs (key, framework, task, repeat, fold) VALUES (?, ?, ?, ?, ?)"
         with self.transaction() as db:
             db.executemany(sql, rows)
