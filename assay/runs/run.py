@@ -70,7 +70,7 @@ class Event:
 class Run:
     """A plan on its way into a store: who runs its jobs, who judges what they leave, and who is told of it.
 
-    With `keep` the executor's idle supervisors stay for the next plan, and whoever made the executor cancels it.
+    With `keep` the executor's idle supervisors stay for the next plan; the caller must cancel the executor later.
     """
 
     plan: Plan

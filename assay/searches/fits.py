@@ -179,7 +179,8 @@ class Fitting:
             if row.status != "ok":
                 failed[name] = f"fold {fold}: {row.message or row.status}"
                 continue
-            values[repeat][truth_rows(row.fold_digest), at] = self._predictions(row, work.data)
+            rows = truth_rows(row.fold_digest)
+            values[repeat][rows, at] = self._predictions(row, work.data, len(rows))
         return FoldFits(tuple(one[:, :, 0] if shape[2] == 1 else one for one in values), failed)
 
     def _test_rows(self, fold_digest: str) -> Ints:
@@ -189,10 +190,9 @@ class Fitting:
         rows: Ints = truth.value.rows
         return rows
 
-    def _predictions(self, row: Row, data: SearchData) -> Floats:
+    def _predictions(self, row: Row, data: SearchData, n_test: int) -> Floats:
         attempt = self.store.folder.job(row.key).attempt(row.attempt)
         classes = tuple(str(label) for label in data.classes)
-        n_test = len(self._test_rows(row.fold_digest))
         try:
             found = read_predictions(attempt.out, Asked(data.task_type, classes, n_test), attempt.root)
         except BadPredictions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,9 +66,9 @@ def _splits(folds: Sequence[Fold]) -> Splits:
 
 def _names(given: Sequence[Hashable]) -> list[str]:
     names = [str(name) for name in given]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise DataError(f"Two columns are called '{twice[0]}'. Rename one.")
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise DataError(f"Two columns are called '{twice}'. Rename one.")
     return names
 
 

@@ -1,8 +1,8 @@
 """Enter a sandbox after a fork: new namespaces, the job's mounts, no privileges, the system-call filter.
 
 Runs in foreign environments: standard library only, Python 3.8's language. What is to be done comes as JSON from the
-supervisor, which describes the same sandbox for bubblewrap (`assay.runs.sandbox.mounts`), and which looks at the result
-from outside before it lets any data in.
+supervisor, which describes the same sandbox for bubblewrap (`assay.runs.sandbox.description`), and which looks at the
+result from outside before it lets any data in.
 """
 
 from __future__ import annotations
