@@ -230,7 +230,7 @@ def _nested(nested: Nested, result: SearchResult) -> str:
     return (
         f"Nested cross-validation, which repeats the search in {len(nested.scores)} outer folds: {result.metric} "
         f"{number(nested.mean)} on average, {number(min(scores))} to {number(max(scores))} over the folds; "
-        f"{len(winners)} different winner{'s' * (len(winners) > 1)}, {result.winner} in {same} of them."
+        f"{len(winners)} different winner{'s' * (len(winners) > 1)}, {result.winner} in {same} of the folds."
     )
 
 
