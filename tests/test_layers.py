@@ -106,14 +106,18 @@ def check_arrow(path, root, name, is_run=True):
 
 
 def check_foreign(path, root):
-    """Yield what the border imports beyond the standard library, numpy and, late, pandas."""
+    """Yield what the border imports beyond the standard library, numpy and, late, what a framework may have."""
     if path.name != "adapter.py" and is_foreign(path, root):
         at_once = set(imports(path, root, top_level=True))
         for line, name in imports(path, root):
             first = name.split(".")[0]
-            is_late_pandas = first == "pandas" and (line, name) not in at_once
-            if first not in sys.stdlib_module_names | {"numpy", BORDER} and not is_late_pandas:
-                yield line, name, "only the standard library and numpy, and pandas inside functions"
+            is_late = first in ("pandas", "sklearn") and (line, name) not in at_once
+            if first not in sys.stdlib_module_names | {"numpy", BORDER} and not is_late:
+                yield (
+                    line,
+                    name,
+                    "only the standard library and numpy; pandas and scikit-learn inside functions",
+                )
 
 
 def files_run_by(name, root):

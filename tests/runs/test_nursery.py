@@ -123,6 +123,16 @@ def test_predictions_do_not_depend_on_the_start(settings: Settings, tmp_path: Pa
             assert (values == predictions["cold", key][name]).all(), name
 
 
+def test_a_rehearsal_that_fails_makes_jobs_start_cold(run: Callable[..., list[Row]]) -> None:
+    rows = run("""
+        def fail(*_, **arrays): raise RuntimeError("no archives today")
+        if "--nursery" in __import__("sys").argv: np.savez = fail
+    """)
+    assert {(row.status, row.start, row.cold_reason) for row in rows} == {
+        ("ok", "cold", "its rehearsal fails: RuntimeError: no archives today")
+    }
+
+
 LEFT_AT_IMPORT = {
     "memory": ("import mmap; KEPT = mmap.mmap(-1, 4096)", "memory that forks share"),
     "pipe": ("KEPT = os.pipe()", "a descriptor open: pipe"),

@@ -83,7 +83,7 @@ def run(folder: Path, adapter: ModuleType, announce: Callable[[str], None]) -> i
     contract = sys.modules["assay_contract"]
     report: Dict[str, Any] = {"schema": 1, "python": platform.python_version(), "phases": {}}
     try:
-        _work(folder, adapter, announce, contract, report)
+        _work(folder, adapter, announce, report)
     except BaseException as error:  # the adapter is foreign code: whatever it raises becomes the report
         report["error"] = describe(error)
         report["invalid_predictions"] = isinstance(error, contract.InvalidPrediction)
@@ -107,9 +107,9 @@ def _work(
     folder: Path,
     adapter: ModuleType,
     announce: Callable[[str], None],
-    contract: ModuleType,
     report: Dict[str, Any],
 ) -> None:
+    contract = sys.modules["assay_contract"]
     clock = time.monotonic
     began = clock()
 
@@ -160,6 +160,11 @@ def _work(
     close = getattr(adapter, "close", None)
     if close is not None:
         close(model)
+
+
+def rehearse_work(folder: Path, adapter: Any) -> None:
+    """Do a job of which nobody hears; whatever goes wrong is raised."""
+    _work(folder, adapter, lambda phase: None, {"schema": 1, "phases": {}})
 
 
 def read_rows(job: Any) -> Tuple[Any, Any]:
@@ -224,10 +229,17 @@ def main_nursery() -> None:
     os.set_inheritable(control_end, False)
     try:
         adapter = prepare(adapter_path)
-        said = nursery.describe_self()
     except BaseException as error:
-        control.send(json.dumps({"error": describe(error)["message"]}).encode())
+        control.send(json.dumps({"error": "its import fails: " + describe(error)["message"]}).encode())
         return
+    try:
+        load_border_module("rehearsal").rehearse(rehearse_work)
+    except Exception as error:
+        control.send(
+            json.dumps({"error": "its rehearsal fails: %s: %s" % tuple(describe(error).values())}).encode()
+        )
+        return
+    said = nursery.describe_self()
 
     def do_job(descriptor: int) -> None:
         faulthandler.enable()

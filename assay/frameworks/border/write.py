@@ -16,7 +16,7 @@ import numpy as np
 
 def write_report(job_folder: Path, report: Mapping[str, object]) -> None:
     """Write `out/report.json` by rename."""
-    text = json.dumps(plain(report), indent=1, allow_nan=False).encode()
+    text = json.dumps(plain(report), allow_nan=False).encode()
     replace_file(job_folder / "out" / "report.json", lambda file: file.write(text))
 
 

@@ -126,7 +126,7 @@ class Nursery:
         answer = self._hear(ours, self.launch.limits_s.get("start", 300.0))
         said = _parse(answer)
         if "error" in said:
-            raise CannotFork(f"its import fails: {str(said['error'])[:300]}")
+            raise CannotFork(str(said["error"])[:300])
         if said.get("lost_threads"):
             raise CannotFork("its import starts threads, which a fork would lose.")
         self.pid = self._find()
