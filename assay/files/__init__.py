@@ -17,7 +17,7 @@ from assay.files.read import (
     read_text,
     read_toml,
 )
-from assay.files.records import make_record
+from assay.files.records import make_record, to_plain
 from assay.files.tree import Found, Measure, Walk, copy_tree, has_link, remove_tree
 from assay.files.write import make_folder, replace_file, write_json, write_once, write_replace
 
@@ -46,6 +46,7 @@ __all__ = [
     "read_toml",
     "remove_tree",
     "replace_file",
+    "to_plain",
     "visible",
     "visible_json",
     "write_json",

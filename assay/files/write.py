@@ -29,14 +29,20 @@ def write_replace(path: Path, write: Callable[[BinaryIO], object], durable: bool
 
 
 def write_json(path: Path, value: Mapping[str, object], durable: bool = True) -> None:
-    """Write JSON by rename; NaN is refused, because other languages cannot read it."""
-    text = json.dumps(value, allow_nan=False, indent=1, ensure_ascii=False)
+    """Write JSON by rename, one key a line; NaN is refused, because other languages cannot read it."""
+    # Indenting everything would take Python's own encoder, which is eight times slower than the compiled one.
+    lines = [f" {_to_json(str(key))}: {_to_json(item)}" for key, item in value.items()]
+    text = "{\n" + ",\n".join(lines) + "\n}" if lines else "{}"
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
         part = text[max(0, error.start - 20) : error.end + 20].encode("utf-8", "backslashreplace").decode()
         raise ConfigError(f"{path} cannot hold the text '{part}', which is not UTF-8. Rename it.") from None
     write_replace(path, lambda file: file.write(data), durable)
+
+
+def _to_json(value: object) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
 def replace_file(source: Path, target: Path) -> None:

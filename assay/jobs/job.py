@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.data.task import Fold, Task
 from assay.errors import ConfigError
-from assay.files import make_record
+from assay.files import make_record, to_plain
 from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.constraint import Constraint
 from assay.vocabulary import TaskType
@@ -46,7 +46,7 @@ class Job:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values for `job.json` of the job's folder."""
-        return asdict(self)
+        return to_plain(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Job:

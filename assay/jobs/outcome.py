@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from assay.files import make_record
+from assay.files import make_record, to_plain
 from assay.jobs.circumstances import Circumstances
 from assay.vocabulary import Blindness, Status, Tier
 
@@ -69,7 +69,7 @@ class Facts:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values for `outcome.json`."""
-        return {"schema": 2, **asdict(self)}
+        return {"schema": 2, **to_plain(self)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Facts:

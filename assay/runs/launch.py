@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.files import make_record, read_json
+from assay.files import make_record, read_json, to_plain
 from assay.jobs.circumstances import Circumstances, Gpu
 from assay.jobs.folder import AttemptFolder
 from assay.runs.roots import to_absolute, to_relative
@@ -95,7 +95,7 @@ class Launch:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {"schema": 2, **asdict(self)}
+        return {"schema": 2, **to_plain(self)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Launch:

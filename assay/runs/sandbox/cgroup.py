@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -82,26 +83,20 @@ def find_cgroup(name: str, root: Path = ROOT) -> Cgroup | None:
 
 def _own_path(root: Path, controller: str) -> Path:
     """Return our own group in a version 1 hierarchy, so that limits set around us go on to hold."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return root / controller
-    for line in lines:
-        _, names, path = line.split(":", 2)
-        own = root / controller / path.lstrip("/")
-        if root == ROOT and controller in names.split(",") and own.is_dir():
-            return own
-    return root / controller
+    _, path = _own_groups().get(controller, ("", "")) if root == ROOT else ("", "")
+    own = root / controller / path.lstrip("/")
+    return own if path and own.is_dir() else root / controller
 
 
-def _hierarchies() -> dict[str, str]:
-    """Return the controllers that share a hierarchy of version 1, as the kernel writes them, by each of them."""
+@cache  # nobody moves a coordinator or a supervisor while it runs
+def _own_groups() -> dict[str, tuple[str, str]]:
+    """Return by controller of version 1 which ones share its hierarchy, as the kernel writes them, and our own path."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
     except OSError:
         return {}
-    together = [line.split(":", 2)[1] for line in lines]
-    return {name: names for names in together for name in names.split(",")}
+    groups = [line.split(":", 2)[1:] for line in lines]
+    return {name: (names, path) for names, path in groups for name in names.split(",")}
 
 
 class CgroupV1:
@@ -189,9 +184,8 @@ class CgroupV1:
 
     def file_systems(self) -> dict[str, tuple[str, str]]:
         """Return a mount of version 1 for each controller, with those that share its hierarchy."""
-        together = _hierarchies()
         names = (*self.folders, *self._also)
-        return {f"{ROOT}/{name}": ("cgroup", together.get(name, name)) for name in names}
+        return {f"{ROOT}/{name}": ("cgroup", _own_groups().get(name, (name, ""))[0]) for name in names}
 
     def remove(self) -> None:
         """Remove the folders."""

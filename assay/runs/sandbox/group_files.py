@@ -25,8 +25,8 @@ KILL_SECONDS = 5.0
 
 def write(path: Path, value: object) -> None:
     """Write one value to a file of a group."""
-    with open(path, "w", encoding="ascii") as file:
-        file.write(str(value))
+    with open(path, "wb", buffering=0) as file:
+        file.write(str(value).encode("ascii"))
 
 
 def read_number(path: Path) -> int:

@@ -13,6 +13,7 @@ import re
 import stat
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -81,12 +82,13 @@ def inspect_scratch(pid: int, readable: Collection[str]) -> str:
     """
     for place in SCRATCH:
         scratch = os.statvfs(f"/proc/{pid}/root{place}")
-        if scratch.f_files - scratch.f_ffree > len(_made_for(readable, place)):
+        if scratch.f_files - scratch.f_ffree > len(_made_for(tuple(readable), place)):
             return f"its import leaves files in {place}, which a job would not find"
     return ""
 
 
-def _made_for(readable: Collection[str], place: str) -> set[Path]:
+@cache
+def _made_for(readable: tuple[str, ...], place: str) -> set[Path]:
     """Return the folder itself, and those that had to be made in it so that something could be mounted there."""
     tops = [
         path

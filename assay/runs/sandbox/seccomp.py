@@ -10,6 +10,7 @@ from __future__ import annotations
 import platform
 import struct
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 __all__ = ["REFUSED", "filter_program"]
 
@@ -48,6 +49,7 @@ _NUMBER, _ARCHITECTURE = 0, 4
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 
 
+@cache
 def filter_program(machine: str = "", to_enter: bool = False) -> bytes:
     """Return the program for this machine, as `bwrap --seccomp` and `seccomp(2)` take it; empty where there is none.
 
