@@ -25,7 +25,7 @@ from assay.runs.folds import Questions
 from assay.runs.loop import run_plan
 from assay.runs.machine import check_possible
 from assay.runs.place import Place
-from assay.runs.run import Event, Run, RunOptions
+from assay.runs.run import Event, Follow, Run, RunOptions
 from assay.settings import Settings
 from assay.store.store import Store
 from assay.suites.find import find_suite
@@ -164,6 +164,7 @@ def run(
     *,
     settings: Settings | None = None,
     tell: Callable[[Event], None] = lambda event: None,
+    follow: Follow | None = None,
     keep: bool = False,
 ) -> None:
     """Run what is missing of a plan; the same call again continues where this one stopped.
@@ -175,6 +176,7 @@ def run(
         options: which finished jobs run again, and what else may be asked of a run.
         settings: folders and switches; from the environment if left out.
         tell: called when a job starts and when it has its row.
+        follow: called once for each job that has its row; returns jobs of the same tasks and frameworks to run next.
         keep: leave the executor ready for another plan; `executor.cancel()` then ends it.
     """
     jobs, where, chosen = match_store(jobs, store), executor or make_executor(), options or RunOptions()
@@ -189,6 +191,7 @@ def run(
             settings=settings or Settings.from_environment(),
             options=chosen,
             tell=tell,
+            follow=follow,
             keep=keep,
         )
     )

@@ -137,7 +137,7 @@ def _show_plan(jobs: Plan, store: Path, executor: Executor, options: RunOptions,
         opened = Store(store, create=False)
         jobs, states = match_store(jobs, opened), opened.states()
     digests = {(spec.name, spec.version): spec.digest() for spec in jobs.frameworks}
-    missing = missing_jobs(jobs, states, digests, options)
+    missing = missing_jobs(jobs.jobs, states, digests, options)
     place = executor.place
     takes = cost(missing, min(executor.workers, place.count(place.share(jobs.constraint))))
     if json:

@@ -99,9 +99,11 @@ class JobGroup:
             seed = job_seed(template.run_seed, template.task_digest, fold.repeat, fold.fold)
         digest = self._hash.copy()
         digest.update(f"|{fold.repeat}|{fold.fold}".encode())
-        # Field by field a frozen record takes five times as long, and a plan may have 100 000.
+        # Field by field a frozen record takes five times as long, and a plan may have 100 000. A copy of a whole
+        # dictionary takes half as long as filling a new one, and less memory.
+        fields = template.__dict__.copy()
+        fields["key"] = digest.hexdigest()[:24]
+        fields["repeat"], fields["fold"], fields["seed"] = fold.repeat, fold.fold, seed
         job = object.__new__(Job)
-        job.__dict__.update(
-            template.__dict__, key=digest.hexdigest()[:24], repeat=fold.repeat, fold=fold.fold, seed=seed
-        )
+        object.__setattr__(job, "__dict__", fields)
         return job

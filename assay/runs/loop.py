@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 
@@ -14,10 +14,12 @@ from assay.data.task import Task
 from assay.errors import StoreError, UserError
 from assay.files import write_json
 from assay.frameworks.install import hold_environment
+from assay.frameworks.spec import FrameworkSpec
 from assay.jobs.circumstances import Circumstances
 from assay.jobs.folder import AttemptFolder
 from assay.jobs.job import Job
 from assay.jobs.outcome import Facts
+from assay.jobs.row import Row
 from assay.runs.executors.base import Finished
 from assay.runs.exit_codes import CANNOT_WRITE, NOT_OURS
 from assay.runs.folds import Folds
@@ -45,13 +47,9 @@ def run_plan(run: Run) -> None:
     runs is stopped and what is finished stays.
     """
     loop = _Loop(run)
-    with ExitStack() as held, unreadable(), explained(run.store.folder.root):  # unreadable: we know the truth
-        held.callback(loop.let_go)
-        loop.take_stock()
-        for ready in loop.frameworks.values():
-            if ready.environment is not None:
-                held.enter_context(hold_environment(ready.spec, run.settings))
+    with loop.held, unreadable(), explained(run.store.folder.root):  # unreadable: we know the truth
         try:
+            loop.begin()
             loop.run_all()
         except BaseException:
             run.executor.cancel()
@@ -65,13 +63,16 @@ class _Loop:
 
     def __init__(self, run: Run) -> None:
         self.run, self.store, self.executor = run, run.store, run.executor
+        self.held = ExitStack()  # claims and environments, for as long as the run lasts
+        self.held.callback(self.let_go)
         self.tasks: dict[str, Task] = {task.digest: task for task in run.plan.tasks}
-        self.jobs = {job.key: job for job in run.plan.jobs}
+        self.jobs: dict[str, Job] = {}
         self.frameworks: dict[tuple[str, str], Ready] = {}
         self.pending: deque[Job] = deque()
         self.running: dict[str, Claim] = {}
         self.again: set[str] = set()
         self.tries: dict[str, int] = {}
+        self.followed: set[str] = set()
         self.is_waiting = False
 
     @cached_property
@@ -79,21 +80,55 @@ class _Loop:
         """Return the maker of the folds' files; it makes the user's secret on first use."""
         return Folds(self.store.folder, self.run.settings)
 
-    def take_stock(self) -> None:
-        """Note the plan in the store, see what is missing of it, and make the frameworks of that ready."""
-        plan, store = self.run.plan, self.store
-        store.add(plan.jobs)
+    def begin(self) -> None:
+        """Note the plan in the store, finish what was left of it, and see what is missing."""
+        new = self._note(self.run.plan.jobs)
         self._finish_unjudged()
-        states = store.states()
-        specs = {(spec.name, spec.version): spec for spec in plan.frameworks}
-        digests = {name: spec.digest() for name, spec in specs.items()}
-        self.pending.extend(missing_jobs(plan, states, digests, self.run.options))
-        self.again.update(job.key for job in self.pending if states[job.key].state == "done")
+        self._take_up(new)
+
+    def _note(self, jobs: Sequence[Job]) -> list[Job]:
+        """Note jobs in the store; return those that are new to the run."""
+        new = [job for job in jobs if job.key not in self.jobs]
+        self.jobs.update((job.key, job) for job in new)
+        self.store.add(new)
+        return new
+
+    def _take_up(self, jobs: Sequence[Job]) -> None:
+        """Put the jobs that are missing at the end of the line, and make their frameworks ready."""
+        states = self.store.states([job.key for job in jobs])
+        missing = missing_jobs(jobs, states, self._digests, self.run.options)
+        self.pending.extend(missing)
+        self.again.update(job.key for job in missing if states[job.key].state == "done")
         # Only frameworks with something left to do are looked at.
-        for name, job in {(job.framework, job.version): job for job in self.pending}.items():
-            self.frameworks[name] = make_ready(
-                specs[name], store.folder, self.run.settings, self.run.options.install, self._installing(job)
-            )
+        for name, job in {(job.framework, job.version): job for job in missing}.items():
+            if name not in self.frameworks:
+                self.frameworks[name] = self._make_ready(job)
+        if self.run.follow is not None:
+            is_missing = {job.key for job in missing}
+            for job in jobs:
+                if job.key not in is_missing and (row := self.store.row(job.key)) is not None:
+                    self._follow(job, row)
+
+    def _follow(self, job: Job, row: Row) -> None:
+        """Take up the jobs that are to run after one that has its row."""
+        if self.run.follow is not None and job.key not in self.followed:
+            self.followed.add(job.key)
+            self._take_up(self._note(list(self.run.follow(job, row))))
+
+    @cached_property
+    def _specs(self) -> dict[tuple[str, str], FrameworkSpec]:
+        return {(spec.name, spec.version): spec for spec in self.run.plan.frameworks}
+
+    @cached_property
+    def _digests(self) -> dict[tuple[str, str], str]:
+        return {name: spec.digest() for name, spec in self._specs.items()}
+
+    def _make_ready(self, job: Job) -> Ready:
+        spec, options = self._specs[job.framework, job.version], self.run.options
+        ready = make_ready(spec, self.store.folder, self.run.settings, options.install, self._installing(job))
+        if ready.environment is not None:
+            self.held.enter_context(hold_environment(ready.spec, self.run.settings))
+        return ready
 
     def _installing(self, job: Job) -> Callable[[str], None]:
         return lambda line: self.run.tell(Event("install", job, text=line))
@@ -142,7 +177,10 @@ class _Loop:
         if self.store.state(job.key).state != "done":
             self.pending.append(job)
             return False
-        self.run.tell(Event("done", job, self.store.row(job.key)))
+        row = self.store.row(job.key)
+        self.run.tell(Event("done", job, row))
+        if row is not None:
+            self._follow(job, row)
         return True
 
     def _start(self, claim: Claim, share: Share) -> None:
@@ -265,6 +303,7 @@ class _Loop:
         if job.key in self.running:
             self._give_up(job.key)
         self.run.tell(Event("done", job, row))
+        self._follow(job, row)
 
     def _finish_unjudged(self) -> None:
         """Give rows to attempts that finished while nobody was there to judge them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,9 +14,10 @@ from assay.runs.executors.base import Executor
 from assay.settings import Settings
 from assay.store.store import State, Store
 
-__all__ = ["Event", "Run", "RunOptions", "missing_jobs"]
+__all__ = ["Event", "Follow", "Run", "RunOptions", "missing_jobs"]
 
 Judge = Callable[[Job, AttemptFolder], Row]
+Follow = Callable[[Job, Row], Iterable[Job]]
 
 LEAST_TIMING_S = 2.0
 
@@ -70,7 +71,10 @@ class Event:
 class Run:
     """A plan on its way into a store: who runs its jobs, who judges what they leave, and who is told of it.
 
-    With `keep` the executor's idle supervisors stay for the next plan; the caller must cancel the executor later.
+    Attributes:
+        follow: asked once for each job that has its row, for the jobs that are to run after it; they are of the plan's
+            tasks and frameworks. A job that was done before the run began is asked about too.
+        keep: the executor's idle supervisors stay for the next plan; the caller must cancel the executor later.
     """
 
     plan: Plan
@@ -80,18 +84,22 @@ class Run:
     settings: Settings
     options: RunOptions = RunOptions()
     tell: Callable[[Event], None] = lambda event: None
+    follow: Follow | None = None
     keep: bool = False
 
 
 def missing_jobs(
-    plan: Plan, states: Mapping[str, State], digests: Mapping[tuple[str, str], str], options: RunOptions
+    jobs: Sequence[Job],
+    states: Mapping[str, State],
+    digests: Mapping[tuple[str, str], str],
+    options: RunOptions,
 ) -> list[Job]:
-    """Return the jobs of a plan that are to be run, in order: not done, or done and asked for again.
+    """Return the jobs that are to be run, in their order: not done, or done and asked for again.
 
     `digests` are those of the frameworks as they are now, by name and version.
     """
     missing = []
-    for job in plan.jobs:
+    for job in jobs:
         state = states.get(job.key)
         if state is not None and state.state == "done":
             failed = state.status != "ok"

@@ -72,11 +72,14 @@ class PlannedWork:
     work: Work
     plan: Plan
 
-    def jobs(self, is_first: bool, out: frozenset[str] = frozenset()) -> list[Job]:
-        """Return the jobs of the first fold, or of the others without those of configurations that are out."""
+    def first(self) -> Sequence[Job]:
+        """Return the job of each configuration in the first fold."""
+        return self.plan.jobs[: len(self.work.configurations)]
+
+    def after_first(self) -> dict[str, Sequence[Job]]:
+        """Return the jobs of each configuration in the other folds, by the key of that in the first fold."""
         count = len(self.work.configurations)
-        jobs = self.plan.jobs[:count] if is_first else self.plan.jobs[count:]
-        return [job for job in jobs if job.key not in out]
+        return {job.key: self.plan.jobs[at + count :: count] for at, job in enumerate(self.first())}
 
     def named(self) -> Iterator[tuple[int, Fold, Job]]:
         """Yield the position of the configuration, the fold, and the job."""
@@ -127,36 +130,38 @@ class Fitting:
         keys = {job.key for one in planned for job in one.plan.jobs}
         done = {key for key in keys if key in states and states[key].state == "done"}
         self.n_jobs, self.n_found = self.n_jobs + len(keys), self.n_found + len(done)
+        rest = {key: others for one in planned for key, others in one.after_first().items()}
         skipped: set[str] = set()
         progress(len(done), len(keys))
 
         def tell(event: Event) -> None:
             if event.kind == "done":
                 done.add(event.job.key)
-                progress(len(done), len(keys) - len(skipped))
+                progress(len(done), len(keys - skipped))
 
-        self._run_jobs(planned, [job for one in planned for job in one.jobs(is_first=True)], tell)
-        out = [self._fail_first(one) for one in planned]
-        skipped.update(key for keys_out in out for key in keys_out if key not in done)
-        rest = [job for one, gone in zip(planned, out, strict=True) for job in one.jobs(False, gone)]
-        if rest:
-            self._run_jobs(planned, rest, tell)
+        def follow(job: Job, row: Row) -> Sequence[Job]:
+            others = rest.get(job.key, ())
+            if row.status == "ok":
+                return others
+            skipped.update(other.key for other in others if other.key not in done)
+            return ()
 
-    def _run_jobs(
-        self, planned: Sequence[PlannedWork], jobs: Sequence[Job], tell: Callable[[Event], None]
-    ) -> None:
-        unique = tuple({job.key: job for job in jobs}.values())
-        first = planned[0].plan
+        first = {job.key: job for one in planned for job in one.first()}
         tasks = tuple({task.digest: task for one in planned for task in one.plan.tasks}.values())
         specs = tuple(spec for one in planned for spec in one.plan.frameworks)
-        plan = replace(first, jobs=unique, tasks=tasks, frameworks=specs)
-        run(plan, self.store, self.executor, self.options, settings=self.settings, tell=tell, keep=True)
-
-    def _fail_first(self, planned: PlannedWork) -> frozenset[str]:
-        """Return the keys of the jobs of configurations that failed in the first fold."""
-        first = {job.key for job in planned.jobs(is_first=True)}
-        bad = {at for at, _, job in planned.named() if job.key in first and self._row(job).status != "ok"}
-        return frozenset(job.key for at, _, job in planned.named() if at in bad)
+        plan = replace(planned[0].plan, jobs=tuple(first.values()), tasks=tasks, frameworks=specs)
+        run(
+            plan,
+            self.store,
+            self.executor,
+            self.options,
+            settings=self.settings,
+            tell=tell,
+            follow=follow,
+            keep=True,
+        )
+        if skipped:  # the last event may have been that of a job that failed
+            progress(len(done), len(keys - skipped))
 
     def _row(self, job: Job) -> Row:
         row = self.store.row(job.key)

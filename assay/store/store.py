@@ -11,7 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from assay.store.schema import connect
 __all__ = ["Claim", "State", "Store", "read_row"]
 
 FORMAT = 1
+MOST_NAMED = 500  # jobs in one question to the index
 OURS = ("folds", "truth", "tasks", "jobs", "code", "index.sqlite", "assay-store.json", ".assay-store.json.")
 
 
@@ -118,21 +119,28 @@ class Store:
 
     def add(self, jobs: Sequence[Job]) -> None:
         """Note planned jobs; those known already stay as they are."""
-        known = {key for (key,) in self._query("SELECT key FROM jobs")}
-        # By key, the order of the table's tree: several times faster than at random.
-        rows = sorted(
-            (job.key, job.framework, job.task, job.repeat, job.fold) for job in jobs if job.key not in known
-        )
-        if not rows:
-            return
-        sql = "INSERT OR IGNORE INTO jobs (key, framework, task, repeat, fold) VALUES (?, ?, ?, ?, ?)"
-        with self.transaction() as db:
-            db.executemany(sql, rows)
+        known = {key for (key,) in self._of("SELECT key FROM jobs", [job.key for job in jobs])}
+        with no_collection():  # there may be 100 000
+            columns = attrgetter("key", "framework", "task", "repeat", "fold")
+            rows = [columns(job) for job in jobs if job.key not in known]
+            # By key, the order of the table's tree: several times faster than at random.
+            rows.sort(key=itemgetter(0))
+            if not rows:
+                return
+            sql = "INSERT OR IGNORE INTO jobs (key, framework, task, repeat, fold) VALUES (?, ?, ?, ?, ?)"
+            with self.transaction() as db:
+                db.executemany(sql, rows)
 
-    def states(self) -> dict[str, State]:
-        """Return where every job stands, by key."""
-        found = self._query("SELECT key, state, attempt, status, digest FROM jobs")
+    def states(self, keys: Sequence[str] | None = None) -> dict[str, State]:
+        """Return where every job stands, by key; with `keys` at least these."""
+        found = self._of("SELECT key, state, attempt, status, digest FROM jobs", keys)
         return {key: self._state(key, values) for key, *values in found}
+
+    def _of(self, sql: str, keys: Sequence[str] | None) -> list[Any]:
+        """Ask about some jobs; about all where they are too many to name."""
+        if keys is None or len(keys) > MOST_NAMED:
+            return self._query(sql)
+        return self._query(f"{sql} WHERE key IN ({', '.join('?' * len(keys))})", keys)
 
     def _state(self, key: Any, values: Sequence[Any]) -> State:
         state, attempt, status, digest = values

@@ -298,6 +298,57 @@ def test_a_supervisor_called_lost_that_lives_on_keeps_its_job(
     assert [event.kind for event in events] == ["start", "done"]
 
 
+def first_folds(jobs: Plan) -> tuple[Plan, Callable[[Job, Row], list[Job]], list[str]]:
+    """Return a plan of first folds, a function that has the others follow what is ok, and whom it was asked about."""
+    asked: list[str] = []
+
+    def follow(job: Job, row: Row) -> list[Job]:
+        asked.append(job.key)
+        others = [other for other in jobs.jobs if other.framework == job.framework and other.fold]
+        return others if row.status == "ok" and job.fold == 0 else []
+
+    return replace(jobs, jobs=tuple(job for job in jobs.jobs if job.fold == 0)), follow, asked
+
+
+@pytest.mark.parametrize(("word", "expected"), [("ok", {"ok": 6}), ("error", {"error": 1, "ok": 3})])
+def test_jobs_follow_others_that_have_their_rows(
+    jobs: Plan, store: Store, settings: Settings, word: str, expected: dict[str, int]
+) -> None:
+    plan, follow, asked = first_folds(jobs)
+    run_plan(Run(plan, store, Told(word), judge, settings, follow=follow))
+    assert statuses(store) == expected, "what nobody asked for is not even planned"
+    assert sorted(asked) == sorted(store.states()), "each is asked about once"
+
+
+def test_what_follows_a_finished_job_is_found_when_a_run_is_resumed(
+    jobs: Plan, store: Store, settings: Settings
+) -> None:
+    plan, follow, asked = first_folds(jobs)
+    run_plan(Run(plan, store, Told(), judge, settings))
+    executor = Told()
+    run_plan(Run(plan, store, executor, judge, settings, follow=follow))
+    assert statuses(store) == {"ok": 6} and len(executor.started) == 4
+    assert sorted(asked) == sorted(store.states())
+
+
+def test_what_follows_a_job_that_was_left_unjudged_runs_once(
+    jobs: Plan, store: Store, settings: Settings
+) -> None:
+    """Its row is made when the run begins, before anything is started."""
+
+    class Ended(Told):
+        def poll(self, timeout_s: float) -> list[Finished]:
+            raise KeyboardInterrupt
+
+    plan, follow, asked = first_folds(jobs)
+    with pytest.raises(KeyboardInterrupt):
+        run_plan(Run(plan, store, Ended(), judge, settings))
+    executor = Told()
+    run_plan(Run(plan, store, executor, judge, settings, follow=follow))
+    assert statuses(store) == {"ok": 6} and len(executor.started) == len(set(executor.started)) == 5
+    assert sorted(asked) == sorted(store.states())
+
+
 def test_making_the_loop_touches_nothing(jobs: Plan, store: Store, settings: Settings) -> None:
     _Loop(Run(jobs, store, Told(), judge, settings))
     assert store.states() == {}
