@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +26,17 @@ def data_sets(shared: Path) -> dict[str, dict[str, Any]]:
 @pytest.fixture(scope="session")
 def read(
     shared: Path, data_sets: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], tuple[Task, Table]]:
+) -> Callable[..., tuple[Task, Table]]:
     """Return a function that reads a real data set as a task; tables are cached for the session."""
     folder = tmp_path_factory.mktemp("curation")
     settings = Settings(cache=folder / "cache", state=folder / "state", offline=True)
 
-    def read_set(name: str) -> tuple[Task, Table]:
+    def read_set(name: str, ignore: Sequence[str] = ()) -> tuple[Task, Table]:
         told, path = data_sets[name], shared / DATASETS / f"{name}.parquet"
-        request = TaskRequest("file", path=str(path), target=told["target"], type=told["task_type"])
+        columns = {column: {"role": "ignore"} for column in ignore}
+        request = TaskRequest(
+            "file", path=str(path), target=told["target"], type=told["task_type"], columns=columns
+        )
         task = resolve(request, settings)
         return task, load(task, settings).table
 
