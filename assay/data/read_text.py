@@ -79,8 +79,19 @@ def read_lines(path: Path, source: str, encoding: str = "utf-8-sig") -> Generato
 
     Lines end with \n, \r or \r\n. `source` names the file in messages.
     """
+    number = 0
     with path.open(encoding=encoding, newline="") as text:
-        for number, line in enumerate(iter(lambda: text.readline(_LONGEST_LINE), ""), start=1):
+        while True:
+            number += 1
+            try:
+                line = text.readline(_LONGEST_LINE)
+            except UnicodeError:  # a file without NUL bytes was looked at before
+                raise DataError(
+                    f"{source}, line {number}: bytes that are not {encoding}. The file is binary or damaged; "
+                    "save it as plain UTF-8 text."
+                ) from None
+            if not line:
+                return
             if len(line) == _LONGEST_LINE:
                 raise DataError(
                     f"{source}, line {number}: longer than {_LONGEST_LINE} characters. Close an open quote, or break "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from assay.data.archive import unpack
@@ -68,6 +68,7 @@ def test_any_arff_text_is_a_table_or_an_error(tmp_path: Path, text: str) -> None
 
 
 @quick
+@example(data=b"\x00\xc2", name="a.csv")  # a NUL byte, and an end that is no UTF-8
 @given(data=st.binary(max_size=60), name=st.sampled_from(["a.csv", "a.arff", "a.parquet"]))
 def test_any_bytes_are_a_table_or_an_error(tmp_path: Path, data: bytes, name: str) -> None:
     (tmp_path / name).write_bytes(data)
