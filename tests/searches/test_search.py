@@ -217,7 +217,7 @@ def test_a_killed_search_goes_on_where_it_was(tmp_path: Path) -> None:
     child.wait()
     configurations = {"slow": _of_child(0.4), "tree": DecisionTreeClassifier(random_state=0)}
     again = search(table(), "y", configurations=configurations, folds=4, folder=tmp_path / "kept")
-    assert again.jobs[0] == 8 and 3 <= again.jobs[1] < 8
+    assert again.jobs[0] == 8 and 2 <= again.jobs[1] < 8, "the last of three may not be in the index yet"
     fresh = search(table(), "y", configurations=configurations, folds=4)
     assert same(again, fresh) and fresh.jobs == (8, 0)
 
