@@ -120,7 +120,8 @@ def run_configurations(count: int, folder: Path) -> None:
     api.run(plan, store, Local(1, "strict"), RunOptions(timing_s=0), tell=tell)
     rows = store.rows()
     kept = [path for path in (folder / "store" / "jobs").rglob("*") if path.is_file()]
-    size = sum(path.stat().st_size for path in kept if path.name not in ("predictions.npz", "oof.npz"))
+    kept = [path for path in kept if path.name not in ("predictions.npz", "oof.npz")]
+    size = sum(path.stat().st_size for path in kept)
     found = {
         "ok": sum(row.status == "ok" for row in rows),
         "warm": sum(row.start == "warm" for row in rows),
@@ -162,7 +163,7 @@ def measure_configurations(count: int) -> list[Figure]:
         ),
         Figure("the plain loop", bare / count, "s"),
         Figure("memory after the last configuration, by that after 100", found["growth"], "", 1.05, note),
-        Figure("files of a job", found["files"], "", 6),
+        Figure("files of a job beyond predictions", found["files"], "", 6),
         Figure("bytes of a job beyond predictions", found["bytes"], "", 20_000),
     ]
 
