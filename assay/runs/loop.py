@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 
@@ -86,34 +86,39 @@ class _Loop:
         self._finish_unjudged()
         self._take_up(new)
 
-    def _note(self, jobs: Sequence[Job]) -> list[Job]:
-        """Note jobs in the store; return those that are new to the run."""
-        new = [job for job in jobs if job.key not in self.jobs]
-        self.jobs.update((job.key, job) for job in new)
-        self.store.add(new)
-        return new
+    def _note(self, jobs: Iterable[Job]) -> list[Job]:
+        """Note jobs in the store; return those that are new to the run, each once."""
+        new = {job.key: job for job in jobs if job.key not in self.jobs}
+        self.jobs.update(new)
+        noted = list(new.values())
+        self.store.add(noted)
+        return noted
 
-    def _take_up(self, jobs: Sequence[Job]) -> None:
-        """Put the jobs that are missing at the end of the line, and make their frameworks ready."""
-        states = self.store.states([job.key for job in jobs])
-        missing = missing_jobs(jobs, states, self._digests, self.run.options)
-        self.pending.extend(missing)
-        self.again.update(job.key for job in missing if states[job.key].state == "done")
-        # Only frameworks with something left to do are looked at.
-        for name, job in {(job.framework, job.version): job for job in missing}.items():
-            if name not in self.frameworks:
-                self.frameworks[name] = self._make_ready(job)
-        if self.run.follow is not None:
-            is_missing = {job.key for job in missing}
-            for job in jobs:
-                if job.key not in is_missing and (row := self.store.row(job.key)) is not None:
-                    self._follow(job, row)
+    def _take_up(self, jobs: list[Job]) -> None:
+        """Put what is missing of these jobs, and of those that follow done ones, at the end of the line."""
+        while jobs:  # no recursion: there may be thousands, each after the other
+            states = self.store.states([job.key for job in jobs])
+            missing = {job.key: job for job in missing_jobs(jobs, states, self._digests, self.run.options)}
+            self.pending.extend(missing.values())
+            self.again.update(key for key in missing if states[key].state == "done")
+            # Only frameworks with something left to do are looked at.
+            for name, job in {(job.framework, job.version): job for job in missing.values()}.items():
+                if name not in self.frameworks:
+                    self.frameworks[name] = self._make_ready(job)
+            jobs = self._followers_of_done([job for job in jobs if job.key not in missing])
 
-    def _follow(self, job: Job, row: Row) -> None:
-        """Take up the jobs that are to run after one that has its row."""
-        if self.run.follow is not None and job.key not in self.followed:
-            self.followed.add(job.key)
-            self._take_up(self._note(list(self.run.follow(job, row))))
+    def _followers_of_done(self, jobs: Sequence[Job]) -> list[Job]:
+        if self.run.follow is None:
+            return []
+        rows = ((job, self.store.row(job.key)) for job in jobs)
+        return [new for job, row in rows if row is not None for new in self._followers(job, row)]
+
+    def _followers(self, job: Job, row: Row) -> list[Job]:
+        """Ask once which jobs are to run after one that has its row."""
+        if self.run.follow is None or job.key in self.followed:
+            return []
+        self.followed.add(job.key)
+        return self._note(self.run.follow(job, row))
 
     @cached_property
     def _specs(self) -> dict[tuple[str, str], FrameworkSpec]:
@@ -180,7 +185,7 @@ class _Loop:
         row = self.store.row(job.key)
         self.run.tell(Event("done", job, row))
         if row is not None:
-            self._follow(job, row)
+            self._take_up(self._followers(job, row))
         return True
 
     def _start(self, claim: Claim, share: Share) -> None:
@@ -303,7 +308,7 @@ class _Loop:
         if job.key in self.running:
             self._give_up(job.key)
         self.run.tell(Event("done", job, row))
-        self._follow(job, row)
+        self._take_up(self._followers(job, row))
 
     def _finish_unjudged(self) -> None:
         """Give rows to attempts that finished while nobody was there to judge them."""

@@ -5,6 +5,7 @@ The executor is one that a test tells what happens; nothing is run, and no cores
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import threading
@@ -329,6 +330,29 @@ def test_what_follows_a_finished_job_is_found_when_a_run_is_resumed(
     run_plan(Run(plan, store, executor, judge, settings, follow=follow))
     assert statuses(store) == {"ok": 6} and len(executor.started) == 4
     assert sorted(asked) == sorted(store.states())
+
+
+def test_thousands_of_finished_jobs_may_follow_each_other(
+    jobs: Plan, store: Store, settings: Settings
+) -> None:
+    """As in a search in which each configuration depends on the results before it."""
+    chain = [replace(jobs.jobs[0], key=f"{at:024x}") for at in range(1500)]
+    store.add(chain)
+    for job in chain[:-1]:
+        store.finish(job.key, 1, Row.from_json({**ROW, "key": job.key}))
+    after = {job.key: following for job, following in itertools.pairwise(chain)}
+    executor, plan = Told(), replace(jobs, jobs=tuple(chain[:1]))
+    run_plan(
+        Run(
+            plan,
+            store,
+            executor,
+            judge,
+            settings,
+            follow=lambda job, row: [after[job.key]] * 2 if job.key in after else [],
+        )
+    )
+    assert executor.started == [chain[-1].key]
 
 
 def test_what_follows_a_job_that_was_left_unjudged_runs_once(
