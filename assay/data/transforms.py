@@ -37,9 +37,8 @@ __all__ = [
 ]
 
 NOMINAL = ("categorical", "boolean")
-ID_NAME = re.compile(
-    r"[_.-](id|index)$"
-)  # the authors' code compares without case, but its patterns are lower case
+# In lower case only: the authors' code misses `Store_ID`.
+ID_NAME = re.compile(r"[_.-](id|index)$")
 
 
 @dataclass(frozen=True)
@@ -161,7 +160,8 @@ def _categories(column: Column, values: Array) -> tuple[Column, Array]:
                               return_inverse=True)  # fmt: skip
     out = np.full(len(values), -1, dtype=DTYPES["categorical"])
     out[~missing] = codes
-    names = tuple(f"{label:g}" if column.kind == "numeric" else str(label) for label in labels)
+    # Every digit: identifiers may differ in the last one only.
+    names = tuple(str(label).removesuffix(".0") for label in labels)
     return replace(column, kind="categorical", categories=names, integer=False), out
 
 

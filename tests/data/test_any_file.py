@@ -68,7 +68,7 @@ def test_any_arff_text_is_a_table_or_an_error(tmp_path: Path, text: str) -> None
 
 
 @quick
-@example(data=b"\x00\xc2", name="a.csv")  # a NUL byte, and an end that is no UTF-8
+@example(data=b"\x00\xc2", name="a.csv")  # a NUL byte, and an incomplete character at the end
 @given(data=st.binary(max_size=60), name=st.sampled_from(["a.csv", "a.arff", "a.parquet"]))
 def test_any_bytes_are_a_table_or_an_error(tmp_path: Path, data: bytes, name: str) -> None:
     (tmp_path / name).write_bytes(data)

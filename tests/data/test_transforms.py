@@ -59,6 +59,9 @@ def test_columns_that_are_called_like_identifiers_become_categories() -> None:
     done, step = identifiers_as_categories(table(*(numbers(name, [1, 2, 3, 4]) for name in names), Y), "y")
     assert step.changed == ("patient_id", "row-index"), "as in the authors' code, which misses upper case"
     assert done.column("idea").kind == "numeric"
+    long = table(numbers("row_id", [12345678, 12345679, 0.1, 12345678]), Y)
+    done, _ = identifiers_as_categories(long, "y")
+    assert done.column("row_id").categories == ("0.1", "12345678", "12345679")
 
 
 @pytest.mark.parametrize(("n", "removed"), [(9, ("x",)), (10, ())])
